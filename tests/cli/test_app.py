@@ -155,7 +155,12 @@ def test_interruption_is_one_line(folder, monkeypatch):
 
 @pytest.mark.parametrize(
     ("error", "fragment"),
-    [(OSError(28, "No space left on device", "out.json"), "out.json: No space"), (MemoryError(), "memory")],
+    [
+        (OSError(28, "No space left on device", "out.json"), "out.json: No space"),
+        (OSError(36, "File name too long", "x" * 5000), "xxx...: File name too long"),
+        (OSError(12, "Cannot allocate memory"), "memory"),
+        (MemoryError(), "memory"),
+    ],
 )
 def test_trouble_with_the_machine_is_one_line(capsys, error, fragment):
     def fail():

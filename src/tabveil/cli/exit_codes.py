@@ -39,6 +39,8 @@ INTERRUPTED = 130
 UNREAD = 141
 TERMINATED = 143
 
+_LONGEST_PATH = 160
+
 
 class Commands(TyperGroup):
     """A group of commands that ends with one line and a documented exit code."""
@@ -72,7 +74,9 @@ def _require_text(given: Sequence[str]) -> None:
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise ParameterError("the command line", f"{shown(word, 80)!r} is not UTF-8 text.") from None
+            raise ParameterError(
+                "the command line", f"{shown(word, _LONGEST_PATH)!r} is not UTF-8 text."
+            ) from None
 
 
 def _give_up_printing() -> None:
@@ -133,7 +137,7 @@ def _meaning(error: BaseException) -> tuple[str, int]:
         ):  # the parser makes one of the other
             return "", UNREAD
         case OSError(errno=int()):  # without a number, it is no file's: a library could not be loaded
-            place = error.filename or "what is printed"
+            place = shown(error.filename or "what is printed", _LONGEST_PATH)
             return f"{place}: {error.strerror or 'cannot be used'}.", BAD_INPUT
         case _:
             return _meaning_of_others(error)
