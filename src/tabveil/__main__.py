@@ -1,4 +1,4 @@
-"""The program: ``tabveil``, or ``python -m tabveil``.
+"""The program: ``tabveil``, or ``python -P -m tabveil``.
 
 Python ends with code 1 where a module cannot be loaded, for want of memory or because an installation is
 damaged. That is the code of a verdict, so whatever goes wrong before there is a program is told here.

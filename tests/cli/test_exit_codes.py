@@ -94,7 +94,7 @@ def test_who_stops_reading_is_not_told_of_a_fault(tmp_path):
             70,
             "something went wrong inside tabveil (Panic); set TABVEIL_DEBUG=1 to see where.",
         ),
-        ("TABVEIL audit --train $'a\\xff.csv'", 2, "the command line: 'a?.csv' is not UTF-8 text."),
+        ("TABVEIL audit --train $'a\\xff.csv'", 2, "the command line: 'a\\udcff.csv' is not UTF-8 text."),
     ],
 )
 def test_every_other_end_is_one_line(shell, code, line, tmp_path):

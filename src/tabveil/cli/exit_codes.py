@@ -28,7 +28,6 @@ from typing import Any, NoReturn
 from typer.core import TyperGroup
 
 from tabveil.cli.screen import complain
-from tabveil.core.check import shown
 from tabveil.core.ending import OUR_FAULT, end_with
 from tabveil.errors import ParameterError, TabveilError
 
@@ -38,8 +37,6 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 UNREAD = 141
 TERMINATED = 143
-
-_LONGEST_PATH = 160
 
 
 class Commands(TyperGroup):
@@ -74,9 +71,12 @@ def _require_text(given: Sequence[str]) -> None:
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise ParameterError(
-                "the command line", f"{shown(word, _LONGEST_PATH)!r} is not UTF-8 text."
-            ) from None
+            seen = _short(word.encode("ascii", "backslashreplace").decode())
+            raise ParameterError("the command line", f"'{seen}' is not UTF-8 text.") from None
+
+
+def _short(text: str, longest: int = 160) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def _give_up_printing() -> None:
@@ -137,7 +137,7 @@ def _meaning(error: BaseException) -> tuple[str, int]:
         ):  # the parser makes one of the other
             return "", UNREAD
         case OSError(errno=int()):  # without a number, it is no file's: a library could not be loaded
-            place = shown(error.filename or "what is printed", _LONGEST_PATH)
+            place = _short(str(error.filename or "what is printed"))
             return f"{place}: {error.strerror or 'cannot be used'}.", BAD_INPUT
         case _:
             return _meaning_of_others(error)
