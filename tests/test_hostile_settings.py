@@ -73,7 +73,7 @@ def prepare(folder, monkeypatch):
             }
         ).to_csv(name, index=False)
     Path("secret.key").touch(0o600)
-    Path("secret.key").write_text("ab" * 32)
+    Path("secret.key").write_text(bytes(range(32)).hex())
     Path("schema.yaml").write_text(yaml.safe_dump(BASES["schema"]), encoding="utf-8")
 
 

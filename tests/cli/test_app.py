@@ -1,5 +1,6 @@
 """The program as a whole: its help, and that every fault is one line with its exit code."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -78,6 +79,32 @@ def test_a_fault_is_one_line_and_exit_code_2(folder, args, fragment):
     assert set(folder.iterdir()) - {folder / "parts"} == before
 
 
+HYBRID = {"generator": "hybrid", "settings": {"generator": "marginals"}}
+NO_PATHS = {
+    "audit": lambda path: {"train": f"{path}.csv", "synthetic": "synthetic.csv"},
+    "audit --train train.csv --synthetic synthetic.csv": lambda path: {"schema": f"{path}.yaml"},
+    "audit --train train.csv --synthetic control.csv": lambda path: {"policy": f"{path}.yaml"},
+    "anonymize --data train.csv --out o.csv": lambda path: {
+        "hierarchies": {"sex": {"file": path}},
+        "models": [{"k": 2}],
+    },
+    "pipeline --data train.csv": lambda path: {**HYBRID, "pseudonymize": {"columns": ["age"], "key": path}},
+    "tune --store found": lambda path: {
+        **HYBRID,
+        "data": f"{path}.csv",
+        "search": {"generator": ["marginals"]},
+        "objectives": {"privacy": ["linkability"], "utility": "total_variation"},
+    },
+}
+
+
+@pytest.mark.parametrize("path", ["a\0b", "a\ud800b"], ids=["NUL", "half a character"])
+@pytest.mark.parametrize("command", NO_PATHS)
+def test_what_can_be_no_path_in_a_file_is_one_line(folder, command, path):
+    Path("settings.json").write_text(json.dumps(NO_PATHS[command](path)), encoding="utf-8")
+    assert "half a character" in refused(*command.split(), "--config", "settings.json")
+
+
 def as_options(arguments):
     """Spell the arguments of ``load_split`` as options."""
     for name, value in arguments.items():
@@ -128,7 +155,12 @@ def test_interruption_is_one_line(folder, monkeypatch):
 
 @pytest.mark.parametrize(
     ("error", "fragment"),
-    [(OSError(28, "No space left on device", "out.json"), "out.json: No space"), (MemoryError(), "memory")],
+    [
+        (OSError(28, "No space left on device", "out.json"), "out.json: No space"),
+        (OSError(36, "File name too long", "x" * 5000), "xxx...: File name too long"),
+        (OSError(12, "Cannot allocate memory"), "memory"),
+        (MemoryError(), "memory"),
+    ],
 )
 def test_trouble_with_the_machine_is_one_line(capsys, error, fragment):
     def fail():
@@ -160,7 +192,7 @@ def test_a_folder_without_permission_is_refused(tmp_path, monkeypatch):
     def refuse(*args, **kwargs):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "touch", refuse)  # root, who runs many a test, may write everywhere
+    monkeypatch.setattr(files, "TemporaryFile", refuse)  # root, who runs many a test, may write everywhere
     with pytest.raises(ParameterError, match=r"cannot write into .*: Permission denied"):
         files.writable("--json", tmp_path / "report.json", force=False)
     with pytest.raises(ParameterError, match="cannot write into"):

@@ -12,6 +12,7 @@ from tabveil.auditing import audit as auditor
 from tabveil.auditing.report import Report
 
 METRIC = ("--metric", "identical_match_share")
+LEARN = ("synthesize", "--data", "train.csv", "--generator", "marginals")
 OUTPUTS = {
     "audit-json": ((*AUDIT, *METRIC, "--json"), "out.json"),
     "audit-html": ((*AUDIT, *METRIC, "--no-power", "--no-utility", "--html"), "out.html"),
@@ -20,7 +21,7 @@ OUTPUTS = {
     "config": (("config", "one.json", "--out"), "out.yaml"),
     "policy": (("policy", "--out"), "out.yaml"),
     "schema": (("schema", "train.csv", "--out"), "out.yaml"),
-    "synthesize": (("synthesize", "--data", "train.csv", "--generator", "marginals", "--out"), "out.csv"),
+    "synthesize": ((*LEARN, "--out"), "out.csv"),
     "sample": (("sample", "model", "--rows", "5", "--out"), "out.csv"),
 }
 every_output = pytest.mark.parametrize(("command", "name"), OUTPUTS.values(), ids=OUTPUTS)
@@ -37,8 +38,7 @@ def made(tmp_path_factory):
             people.to_csv(f"{name}.csv", index=False)
         assert run(*AUDIT, *METRIC, "-q", "--json", "one.json").exit_code == 0
         shutil.copy("one.json", "two.json")
-        learn = ("synthesize", "--data", "train.csv", "--generator", "marginals", "--out", "s.csv")
-        assert run(*learn, "--save", "model").exit_code == 0
+        assert run(*LEARN, "--out", "s.csv", "--save", "model").exit_code == 0
     return folder
 
 
@@ -141,6 +141,42 @@ def test_files_in_the_way_are_found_before_the_long_work(place, monkeypatch):
     for option, name in (("--json", "a.json"), ("--html", "a.html"), ("--records", "a.csv")):
         Path(name).touch()
         refused(*AUDIT, option, name)
+
+
+def test_no_link_is_followed_where_writing_is_tried(place):
+    """Whoever may write into the folder, but not elsewhere, lays a link where a file would be tried."""
+    Path(f".tabveil-{os.getpid()}").symlink_to(place.parent / "planted")
+    assert run(*OUTPUTS["policy"][0], "out.yaml").exit_code == 0
+    assert not (place.parent / "planted").exists()
+    assert Path(f".tabveil-{os.getpid()}").is_symlink()
+
+
+FULL = {
+    **{name: OUTPUTS[name] for name in ("audit-json", "audit-html", "audit-records", "config", "policy")},
+    **{name: OUTPUTS[name] for name in ("schema", "synthesize", "sample")},
+    "model": ((*LEARN, "--out", "rows.csv", "--save"), "new"),
+    "split": (("split", "--data", "train.csv", "--out"), "parts/train.csv"),
+    "pseudonymize": (
+        ("pseudonymize", "--data", "train.csv", "--out", "p.csv", "--column", "sex", "--key"),
+        "key",
+    ),
+}
+
+
+@pytest.mark.parametrize(("command", "name"), FULL.values(), ids=FULL)
+def test_a_full_disk_is_one_line_that_names_the_file_and_nothing_is_left(place, command, name):
+    resource = pytest.importorskip("resource")
+    before = {path.name for path in place.iterdir()}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, hard))  # no file gets longer than this
+    try:
+        result = run(*command, name.partition("/")[0])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    line = result.stderr.splitlines()[-1]
+    assert (result.exit_code, line.endswith(f"{name}: File too large.")) == (2, True), result.stderr
+    assert {path.name for path in place.iterdir()} - before <= {"parts"}
+    assert not list(place.glob("parts/*"))
 
 
 def test_records_behind_a_link_are_written_as_the_file_is_called(place):

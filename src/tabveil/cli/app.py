@@ -29,7 +29,8 @@ from tabveil.cli import (
     synthesize,
     tune,
 )
-from tabveil.cli.exit_codes import Commands, end_in_order, mind_libraries
+from tabveil.cli.exit_codes import Commands, end_in_order
+from tabveil.core.ending import OUR_FAULT, end_with
 from tabveil.version import __version__
 
 COMMANDS = (
@@ -79,12 +80,22 @@ for command in COMMANDS:
 
 def main() -> None:
     """Run the command line."""
-    mind_libraries()
+    end_with(OUR_FAULT)  # until there is another code
+    _require_streams()
+    end_in_order()
+    app()
+
+
+def _require_streams() -> None:
+    """Let what is printed go nowhere where who called closed that, not into the first file that is opened."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest that is free
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # closed by who called: what is printed goes nowhere
+        if stream is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - to the end
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # an old terminal shows "?", it does not stop the audit
-    end_in_order()
-    app()

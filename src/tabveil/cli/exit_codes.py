@@ -6,9 +6,10 @@ code   meaning
 0      the command did what was asked; with a policy: the release is within it
 1      with a policy: the release is above a threshold; of a benchmark: cells failed; of a
        promise: violated; of a search: no configuration has numbers
-2      the command line, a file or the data is at fault; one line says how
+2      the command line, a file or the data is at fault, or memory or the disk is too small;
+       one line says how
 3      with a policy, or of a promise: inconclusive
-70     a fault of tabveil itself
+70     a fault of tabveil itself, of a library or of an installation
 130    interrupted
 141    nobody read on what was printed
 143    ended by the system (SIGTERM)
@@ -17,23 +18,22 @@ code   meaning
 Those of a verdict (0, 1, 3) are kept with it, in ``tabveil.auditing.verdict``.
 """
 
-import ctypes
+import errno
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, NoReturn
 
 from typer.core import TyperGroup
 
 from tabveil.cli.screen import complain
-from tabveil.errors import TabveilError
+from tabveil.core.ending import OUR_FAULT, end_with
+from tabveil.errors import ParameterError, TabveilError
 
 CELLS_FAILED = 1
 NOTHING_FOUND = 1
 BAD_INPUT = 2
-OUR_FAULT = 70
 INTERRUPTED = 130
 UNREAD = 141
 TERMINATED = 143
@@ -52,23 +52,40 @@ class Commands(TyperGroup):
         given = list(sys.argv[1:] if args is None else args) or ["--help"]
         run = super().main
         settings["standalone_mode"] = False  # the parser raises instead of printing its own boxes
-        try:
-            code = _printed(exit_code(lambda: run(given, prog_name or "tabveil", **settings)))
-        except SystemExit:  # the parser's, where nobody reads what is printed any more
-            code = UNREAD
-        _end_with(code)
+
+        def command() -> Any:  # noqa: ANN401 - what a command returns
+            _require_text(given)
+            result = run(given, prog_name or "tabveil", **settings)
+            sys.stdout.flush()  # what is not printed was not done
+            return result
+
+        code = exit_code(command)
+        _give_up_printing()
+        end_with(code)
         sys.exit(code)
 
 
-def _printed(code: int) -> int:
-    """Return the code of a command once all is printed; another one where nobody read to the end."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Python would try again when it ends, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return UNREAD
-    return code
+def _require_text(given: Sequence[str]) -> None:
+    """Refuse a command line that has bytes which are no text: reports and errors could not name them."""
+    for word in given:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            seen = _short(word.encode("ascii", "backslashreplace").decode())
+            raise ParameterError("the command line", f"'{seen}' is not UTF-8 text.") from None
+
+
+def _short(text: str, longest: int = 160) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def _give_up_printing() -> None:
+    """Leave nothing to print where nobody takes it: Python would try again when it ends, and complain."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
@@ -92,46 +109,49 @@ def end_in_order() -> None:
     signal.signal(signal.SIGTERM, end)
 
 
-def mind_libraries() -> None:
-    """Let a library that ends the program end it as a fault.
-
-    Linear algebra does so for want of memory, with code 1, and no crash may look like a finding.
-    """
-    _end_with(OUR_FAULT)
-
-
-def _end_with(code: int) -> None:
-    """End the process with this code, whoever ends it from now on: what was asked for last is done first."""
-    with suppress(AttributeError, OSError):  # where the system has no such call
-        system = ctypes.CDLL(None)
-        system["__cxa_atexit"](system["_exit"], ctypes.c_void_p(code), None)
-
-
 def exit_code(command: Callable[[], Any]) -> int:
     """Run a command and return its exit code, after one line on standard error where something went wrong."""
     try:
         code = command()
-    except Terminated:
-        return complain("ended by the system.", TERMINATED)
-    except Interrupted as error:
-        return complain(str(error), INTERRUPTED)
-    except TabveilError as error:
-        return complain(str(error), BAD_INPUT)
-    except OSError as error:
-        return complain(f"{error.filename or 'file'}: {error.strerror or 'cannot be used'}.", BAD_INPUT)
-    except MemoryError:
-        return complain("not enough memory for tables of this size.", BAD_INPUT)
-    except Exception as error:  # the last door: nothing beyond it may print a traceback
-        if hasattr(error, "format_message"):  # what the parser raises, in every version of it
-            context = getattr(error, "ctx", None)
-            hint = f" See '{context.command_path} --help'." if context else ""
-            return complain(f"{error.format_message().rstrip('. ')}.{hint}", BAD_INPUT)
-        if os.environ.get("TABVEIL_DEBUG"):
-            raise
-        kind = type(error).__name__
-        return complain(
-            f"something went wrong inside tabveil ({kind}); set TABVEIL_DEBUG=1 to see where.", OUR_FAULT
-        )
+    except BaseException as error:  # noqa: BLE001 - the last door: nothing beyond it may print a traceback
+        line, code = _meaning(error)
+        return complain(line, code) if line else code
     if code == INTERRUPTED:
         return complain("interrupted.", INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _meaning(error: BaseException) -> tuple[str, int]:
+    """Return the line that says what went wrong, if it needs one, and its exit code."""
+    match error:
+        case Terminated():
+            return "ended by the system.", TERMINATED
+        case Interrupted() | KeyboardInterrupt():
+            return str(error) or "interrupted.", INTERRUPTED
+        case TabveilError():
+            return str(error), BAD_INPUT
+        case MemoryError() | OSError(errno=errno.ENOMEM):
+            return "not enough memory for tables of this size.", BAD_INPUT
+        case (
+            BrokenPipeError() | SystemExit(__context__=BrokenPipeError())
+        ):  # the parser makes one of the other
+            return "", UNREAD
+        case OSError(errno=int()):  # without a number, it is no file's: a library could not be loaded
+            place = _short(str(error.filename or "what is printed"))
+            return f"{place}: {error.strerror or 'cannot be used'}.", BAD_INPUT
+        case _:
+            return _meaning_of_others(error)
+
+
+def _meaning_of_others(error: BaseException) -> tuple[str, int]:
+    """Do the same for what the parser raises, and for what nobody thought of, which may be raised again."""
+    if hasattr(error, "format_message"):  # what the parser raises, in every version of it
+        context = getattr(error, "ctx", None)
+        hint = f" See '{context.command_path} --help'." if context else ""
+        return f"{error.format_message().rstrip('. ')}.{hint}", BAD_INPUT
+    if os.environ.get("TABVEIL_DEBUG"):
+        raise error
+    if isinstance(error, SystemExit):
+        return f"a library, or code of your own, ended the program (exit code {error.code!r}).", OUR_FAULT
+    kind = type(error).__name__
+    return f"something went wrong inside tabveil ({kind}); set TABVEIL_DEBUG=1 to see where.", OUR_FAULT

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, TypeVar
 
 from tabveil.cli.screen import Screen, show, show_json
@@ -71,13 +72,11 @@ def _same(one: Path, other: Path) -> bool:
 def _try(option: str, place: Path, *, shown: Path) -> None:
     if not place.is_dir():
         raise ParameterError(option, f"there is no folder {shown}.")
-    trial = place / f".tabveil-{os.getpid()}"
     try:
-        trial.touch()
+        with TemporaryFile(dir=place):  # without a name, or under one that nobody can guess
+            pass
     except OSError as error:
         raise ParameterError(option, f"cannot write into {shown}: {error.strerror}.") from None
-    finally:
-        trial.unlink(missing_ok=True)
 
 
 def destination(

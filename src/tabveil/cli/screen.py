@@ -6,6 +6,7 @@ Names of columns, labels and files come from outside. A terminal takes some of t
 
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -72,5 +73,7 @@ def show_json(text: str) -> None:
 def complain(message: str, code: int) -> int:
     """Say in one line on standard error what is at fault; return the exit code that says it, too."""
     line = " ".join(message.split())
-    sys.stderr.write(f"tabveil: {escaped(line)}\n")
+    with suppress(OSError):  # nobody listens: then the code says it alone
+        sys.stderr.write(f"tabveil: {escaped(line)}\n")
+        sys.stderr.flush()
     return code

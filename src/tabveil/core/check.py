@@ -4,6 +4,7 @@ No value is told that too few rows share.
 """
 
 import difflib
+import os
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -83,7 +84,13 @@ def one_of(owner: str, name: str, value: object, allowed: Collection[object]) ->
 
 
 def ordinary_file(owner: str, path: Path) -> None:
-    """Require that a path, if anything is there, leads to a file: a pipe might never end."""
+    """Require that a path can be one, and leads to a file if anything is there: a pipe might never end."""
+    try:
+        possible = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise ParameterError(owner, f"{quoted(path)} holds a NUL or half a character, which no path has.")
     if path.exists() and not path.is_file():
         what = "a folder, not a file" if path.is_dir() else "not an ordinary file"
         raise ParameterError(owner, f"{path} is {what}.")

@@ -81,6 +81,17 @@ def test_a_full_disk_is_said_of_the_file(folder):
     assert list(folder.iterdir()) == []
 
 
+def test_a_full_disk_is_said_of_the_model_also_where_it_is_a_part_of_another(folder):
+    def fill():
+        with new_folder(folder / "model") as place, new_folder(place / "part"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space left") as full:
+        fill()
+    assert full.value.filename == str(folder / "model")
+    assert list(folder.iterdir()) == []
+
+
 def test_everything_in_a_new_folder_is_the_owners(folder):
     Path("elsewhere.txt").write_text("ours")
     with new_folder(folder / "model") as place:

@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from supplies.daemons import DAEMON, waited_for
 from typer.testing import CliRunner
 
 import tabveil
@@ -336,12 +338,52 @@ def test_what_a_command_says_is_kept_for_its_owner_alone(folder):
         ("cp {train}", "must say where {out} belongs"),
         ("cp x {out}", "must say where {train} belongs"),
         ("no-such-program {train} {out}", "there is no program 'no-such-program'"),
+        ("./cp {train} {out}", "no program that can be run at './cp'"),
+        ("./copy_rows.py {train} {out}", "no program that can be run at './copy_rows.py'"),
+        ("cp {train} {out} a\0b", "command must be UTF-8 text"),
         ("cp '{train} {out}", "without its end"),
         ("cp {train} {out} --time-limit", None),
     ],
 )
 def test_a_command_that_cannot_be_one_is_refused_first(folder, command, message):
     assert (message or "exit code") in refused("--command", command)
+
+
+def test_the_program_is_never_one_that_lies_in_the_current_folder(folder, monkeypatch):
+    """Neither by its name, nor by a part of the PATH that means it; with a slash it is the one."""
+    for name in ("cp", "made"):
+        Path(name).write_text(f"#!/bin/sh\ntouch {folder / 'planted'}\ncp $*", encoding="utf-8")
+        Path(name).chmod(0o755)
+    Path("there").mkdir()
+    Path("there/made").symlink_to("../made")
+    monkeypatch.setenv("PATH", f":.:there:{os.environ['PATH']}:")
+    assert "no program 'made' on the PATH. The current folder is not searched; write ./made" in refused(
+        "--command", "made {train} {out}"
+    )
+    assert "exit code" in refused("--command", "cp {train} {out} nowhere")
+    assert not Path("planted").exists()
+    assert "exit code" in refused("--command", "./cp {train} {out} nowhere")
+    assert Path("planted").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="daemons are found on Linux")
+def test_nothing_is_left_of_a_command_where_the_attack_is_killed(folder, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(folder / "temporary"))
+    Path("temporary").mkdir()
+    Path("make.py").write_text(f"{DAEMON}\ntime.sleep(60)", encoding="utf-8")
+    words = (
+        "--command",
+        f"{sys.executable} -S -E make.py {{train}} {{out}} {folder / 'daemon'}",
+        "--fits",
+        "40",
+    )
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM, "attack", "--data", "train.csv", *words])
+    daemon = waited_for(lambda: Path("daemon").exists() and Path("daemon").read_text(encoding="utf-8"))
+    assert list(Path("temporary").iterdir())
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert waited_for(lambda: not Path("/proc", daemon).exists())
+    assert waited_for(lambda: not list(Path("temporary").iterdir()))
 
 
 def test_no_shell_reads_a_command(folder):

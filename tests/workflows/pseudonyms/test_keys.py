@@ -1,5 +1,6 @@
 """Pseudonyms: keyed hashes or invented identifiers, a key that nobody sees, and what they do not stop."""
 
+import errno
 import hashlib
 import hmac
 import os
@@ -134,12 +135,22 @@ def test_no_key_is_made_for_a_table_that_is_at_fault(tmp_path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("text", ["", "abc", "f" * 63, "g" * 64, "f" * 66])
+@pytest.mark.parametrize("text", ["", "abc", "f" * 63, "g" * 64, "f" * 66, "0" * 64, "ab" * 32])
 def test_what_is_no_key_is_refused_and_not_shown(text, key):
     key.write_text(text, encoding="ascii")
     with pytest.raises(ParameterError, match="holds no key") as error:
         pseudonymize(cases(5), "case", key=key)
     assert not text or text not in str(error.value)
+
+
+def test_a_full_disk_leaves_no_half_of_a_key(tmp_path, monkeypatch):
+    def fill(*args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fill)
+    with pytest.raises(ParameterError, match=r"cannot write .*new\.key: No space left"):
+        pseudonymize(cases(5), "case", key=tmp_path / "new.key")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_key_that_others_can_open_is_refused(key, tmp_path):

@@ -258,15 +258,20 @@ def refuse_existing(folder: Path) -> None:
 def new_folder(folder: Path) -> Iterator[Path]:
     """Hand out a place where nothing is yet; what is made there becomes ``folder`` if the block ends well.
 
-    It is for models, which hold what was learned from people: only the owner can open anything in it.
+    It is for models, which hold what was learned from people: only the owner can open anything in it. What
+    goes wrong, a full disk for one, is said of ``folder``.
     """
     refuse_existing(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=folder.parent, prefix=".") as beside:
-        place = Path(beside, folder.name)
-        yield place
-        _guard(place)
-        place.rename(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder.parent, prefix=".") as beside:
+            place = Path(beside, folder.name)
+            yield place
+            _guard(place)
+            place.rename(folder)
+    except OSError as error:
+        error.filename = str(folder)  # not a name that will be gone
+        raise
 
 
 def _guard(folder: Path) -> None:

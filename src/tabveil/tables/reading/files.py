@@ -22,6 +22,7 @@ from tabveil.tables.reading import csvfile, sheet
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.layout import Library
 from tabveil.tables.reading.raw_column import unreadable
+from tabveil.tables.reading.trial import survives
 from tabveil.tables.reading.written import TextFormat, render
 
 TEXT = (".csv", ".tsv", ".txt")
@@ -78,6 +79,12 @@ def read(path: Path, role: str) -> Source:
     if kind in SHEETS:
         names, table, notes = sheet.parse(data, role=role, what=what)
         return Source(role=role, data=table, labels=tuple(names), verbatim=True, sha256=sha256, notes=notes)
+    if not survives(
+        data, sha256, kind="parquet" if kind in PARQUET else "arrow", most_cells=_most_cells(data)
+    ):
+        raise SchemaError(
+            what, "it ended a process that tried to read it: it is damaged, or memory is too small."
+        )
     table = _columnar(data, kind, what)
     return Source(role=role, data=table, labels=tuple(table.column_names), sha256=sha256)
 
@@ -152,11 +159,15 @@ def _parquet(data: bytes, what: str) -> pa.Table:
     """Read a Parquet file; unlike ``read_table``, also one that has a name twice."""
     file = pq.ParquetFile(pa.BufferReader(data))
     cells = file.metadata.num_rows * file.metadata.num_columns
-    if cells > max(_ALWAYS_READ, MOST_CELLS * len(data)):
+    if cells > _most_cells(data):
         raise SchemaError(
             f"{what} says that it holds {cells:,} cells, more than {MOST_CELLS:,} for each of its bytes."
         )
     return file.read()
+
+
+def _most_cells(data: bytes) -> int:
+    return max(_ALWAYS_READ, MOST_CELLS * len(data))
 
 
 def _arrow(data: bytes) -> pa.Table:

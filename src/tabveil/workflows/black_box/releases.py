@@ -2,16 +2,16 @@
 
 A registered generator is run as ``tabveil synthesize`` runs it. Anything else is a command of the user's own,
 in any language, that reads a table and writes another. It is started without a shell, in a folder of its own
-that is removed again, with limits on its time and on what it writes. What it prints is not shown, for it may
-be somebody's record.
+that is removed again, with limits on its time and on what it writes. A guard ends all that it started, also
+where this process is killed. What it prints is not shown, for it may be somebody's record.
 """
 
 import hashlib
 import os
 import shlex
 import shutil
-import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.check import listed
+from tabveil.core.check import listed, quoted
 from tabveil.core.result import Input
 from tabveil.core.settings.registry import describe
 from tabveil.core.storage.plain import to_plain
@@ -39,6 +39,7 @@ from tabveil.tables import reading as frame
 from tabveil.tables.reading import Layout, load_split, load_table
 from tabveil.tables.reading.files import ending_of_parts
 from tabveil.tables.reading.raw_column import Kind
+from tabveil.workflows.black_box import guard as guarding
 from tabveil.workflows.cells.store import identified
 from tabveil.workflows.synthesizing.learning import RareLabels, needing_extra, pools_labels
 
@@ -222,7 +223,9 @@ class CommandReleases:
     @property
     def identity(self) -> Mapping[str, Any]:
         """The command, and what is in the files that it names: another script is another generator."""
-        digests = {word: _digest(Path(word)) for word in self.words if Path(word).is_file()}
+        digests = {
+            word: _digest(Path(word)) for word in self.words if os.sep in word and Path(word).is_file()
+        }
         return {"command": list(self.words), "files": digests, "ending": self.ending}
 
     def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> tuple[Table, Table]:
@@ -241,32 +244,28 @@ class CommandReleases:
     def _run(self, words: list[str], folder: Path) -> None:
         """Run the command to its end, or end it where it takes too long or writes too much."""
         complaints = folder / ".complaints"
+        guard = [sys.executable, "-I", "-S", str(Path(guarding.__file__)), str(folder)]
         with complaints.open("wb") as errors:
             try:
-                process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
-                    words,
+                process = subprocess.Popen(  # noqa: S603 - without a shell
+                    [*guard, _program(words[0]), *words[1:]],
                     cwd=folder,
                     env={**os.environ, "TMPDIR": str(folder)},
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
                     stderr=errors,
-                    start_new_session=True,
+                    start_new_session=True,  # Ctrl-C is for us
                 )
             except OSError as error:
                 raise CommandFailed("command", f"cannot be started: {error.strerror}.") from None
-        try:
+        with process:  # its end closes standard input, and the guard ends the command and all that it started
             why = self._watched(process, folder)
-        finally:  # end the command, and all that it started
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                process.kill()
-            process.wait()
-        if why is None and process.returncode != 0:
-            code = process.returncode
-            why = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            said = b"" if why or process.stdout is None else process.stdout.read()
+            complaint = _last(complaints)  # before the folder is gone
+        if why is None and said != b"0":
+            why = _end_of(said.decode())
         if why is not None:
-            raise CommandFailed("command", f"{why}.", complaint=_last(complaints))
+            raise CommandFailed("command", f"{why}.", complaint=complaint)
 
     def _watched(self, process: subprocess.Popen[bytes], folder: Path) -> str | None:
         """Wait for the end; return why it must not be waited for any longer, if so."""
@@ -295,6 +294,15 @@ class CommandReleases:
         return people, rows
 
 
+def _end_of(said: str) -> str:
+    """Word what a guard says of a command that did not end well."""
+    try:
+        code = int(said)
+    except ValueError:
+        return said or "was ended together with who watched over it"
+    return f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+
+
 def _words(command: str) -> tuple[str, ...]:
     """Split a command as a shell would, and let files that it names be found from another folder."""
     try:
@@ -309,9 +317,29 @@ def _words(command: str) -> tuple[str, ...]:
             raise ParameterError(
                 "attack", f"command must say where {place} belongs, such as 'python make.py {TRAIN} {OUT}'."
             )
-    if shutil.which(words[0]) is None:
-        raise ParameterError("attack", f"command: there is no program {words[0]!r}.")
-    return tuple(str(Path(word).absolute()) if Path(word).is_file() else word for word in words)
+    if "\0" in command or command != command.encode(errors="ignore").decode():
+        raise ParameterError("attack", f"command must be UTF-8 text, got {quoted(command)}.")
+    _program(words[0])
+    return tuple(
+        str(Path(word).absolute()) if Path(word).is_file() and (place or os.sep in word) else word
+        for place, word in enumerate(words)
+    )
+
+
+def _program(name: str) -> str:
+    """Find the program that a command names: what has no slash on PATH, and never in the current folder."""
+    if os.sep in name:
+        if shutil.which(name) is None:
+            raise ParameterError("attack", f"command: there is no program that can be run at {quoted(name)}.")
+        return str(Path(name).absolute())
+    places = [
+        place for place in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(place).is_absolute()
+    ]
+    found = shutil.which(name, path=os.pathsep.join(places))
+    if found is None:
+        hint = f"The current folder is not searched; write ./{name} for a program in it."
+        raise ParameterError("attack", f"command: there is no program {quoted(name)} on the PATH.", hint=hint)
+    return found
 
 
 def _size(folder: Path) -> int:

@@ -25,7 +25,10 @@ _OTHERS = 0o077  # what a file's mode says about anybody but its owner
 
 
 def read_key(path: str | Path) -> bytes:
-    """Read a key: one line of 64 hexadecimal digits, readable by its owner alone."""
+    """Read a key: one line of 64 hexadecimal digits, readable by its owner alone.
+
+    One byte over and over, such as zeros, is none: a damaged disk may leave it, and anybody can guess it.
+    """
     path = Path(path)
     check.ordinary_file("key", path)
     try:
@@ -40,19 +43,32 @@ def read_key(path: str | Path) -> bytes:
         key = b""
     if len(key) != N_BYTES:
         raise ParameterError("key", f"{path} holds no key, which is {2 * N_BYTES} hexadecimal digits.")
+    if len(set(key)) == 1:
+        raise ParameterError(
+            "key", f"{path} holds no key, but one byte over and over, which anybody can guess."
+        )
     return key
 
 
 def make_key(path: str | Path) -> bytes:
     """Draw a key and write it into a new file; one that is there is never written over."""
     path = Path(path)
+    check.ordinary_file("key", path)
     key = secrets.token_bytes(N_BYTES)
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_FILE)
     except OSError as error:
         raise ParameterError("key", f"cannot make {path}: {error.strerror}.") from None
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(f"{key.hex()}\n")
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{key.hex()}\n")
+            file.flush()
+            os.fsync(descriptor)  # what is made with a key that is lost can never be traced
+    except BaseException as error:  # half a key would be in the way of the next
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise ParameterError("key", f"cannot write {path}: {error.strerror}.") from None
+        raise
     return key
 
 
