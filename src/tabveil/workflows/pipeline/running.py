@@ -27,7 +27,7 @@ from tabveil.workflows.pipeline.settings import PipelineSettings, RealRows, Step
 from tabveil.workflows.synthesizing import SyntheticRows, TableModel, learn, prepare
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers
-from tabveil.workflows.synthesizing.learning import RareLabels, is_private, needing_extra, wants_secret_seed
+from tabveil.workflows.synthesizing.learning import RareLabels, needing_extra, wants_secret_seed
 from tabveil.workflows.synthesizing.table_model import whole_rows, whole_seed
 
 HOLDOUT = 0.3
@@ -276,7 +276,8 @@ def _made(
     notes: tuple[str, ...] = ()
     if (alone := asked.alone()) is not None:
         with part(_FILTERED, _LEARNED, title=f"{alone.name} alone: "):
-            known = train if is_private(alone) else lesson.loaded  # read as no row decides
+            stating = wants_secret_seed(alone) or wants_secret_seed(asked.hybrid)  # read as no row decides
+            known = train if stating else lesson.loaded
             learned = learn(known, generator=alone, **learning)
             drawn = draw(learned)
         sources["generator"] = as_read(drawn.table, drawn.layout)

@@ -112,7 +112,7 @@ class TableModel:
         privacy = Account.of(model).privacy
         if not _belong_together(model.schema, layout, fresh) or not _keeps_to(privacy, declared):
             raise ParameterError(place, f"{LAYOUT} belongs to another model; fit the model again.")
-        said = (note(fresh, blindly=privacy is not None),) if fresh else ()
+        said = (note(fresh),) if fresh else ()
         return cls(model=model, layout=layout, declared=declared, fresh=fresh, notes=said)
 
 

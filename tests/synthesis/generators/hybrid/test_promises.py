@@ -163,7 +163,7 @@ def test_where_all_conditions_hold_the_promise_has_its_numbers():
             {"models": [{"k": 2}], "sampling": {"beta": 0.9, "when": "before"}},
             "k = 2 is too small for beta = 0.9",
         ),
-        ({"declared": ["age"]}, "labels or ranges of columns were read from the rows"),
+        ({"declared": ["age"]}, "a schema does not declare all of sex, and the rest was read from the rows"),
     ],
 )
 def test_whatever_else_asks_the_rows_voids_it(changed, words):

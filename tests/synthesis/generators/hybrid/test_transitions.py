@@ -253,7 +253,8 @@ def test_noise_is_as_large_as_epsilon_shared_by_the_columns_wants(noise):
     for _ in range(800):
         weights = transition.learn(rows, rng=rng).weights[1]
         found.append(weights[0] / weights[1])  # (400 + X) / (100 + Y)
-    # Two columns, two counts moved in each: a quarter of ε. Var X = 2 a / (1 - a)², a = e^-0.25, or 2 / 0.25².
+    # Two columns, two counts moved in each: a quarter of ε. Var X = 2 a / (1 - a)² with a = e^-0.25, or
+    # 2 / 0.25².
     a = np.exp(-0.25)
     variance = {"geometric": 2 * a / (1 - a) ** 2, "laplace": 2 / 0.25**2}[noise]
     expected = np.sqrt(variance * (1 / 100**2 + 400**2 / 100**4))

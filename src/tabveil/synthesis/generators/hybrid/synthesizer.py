@@ -23,7 +23,7 @@ from tabveil.protocols import Synthesizer
 from tabveil.synthesis.anonymize import Anonymization
 from tabveil.synthesis.anonymize.search import BUDGET
 from tabveil.synthesis.generators.hybrid.plain_settings import as_plain, read_named
-from tabveil.synthesis.generators.hybrid.promises import Promises, SampledPrivacy, Sampling, broken
+from tabveil.synthesis.generators.hybrid.promises import Promises, SampledPrivacy, Sampling, broken, uncovered
 from tabveil.synthesis.generators.hybrid.transitions import read_transition
 from tabveil.synthesis.generators.hybrid.way_back import (
     GeneralizedRows,
@@ -41,7 +41,7 @@ from tabveil.synthesis.generators.models import (
     require_rows,
     require_synthesizer,
 )
-from tabveil.synthesis.generators.privacy import PUBLIC, WARNING
+from tabveil.synthesis.generators.privacy import PARTLY, PUBLIC, WARNING
 
 if TYPE_CHECKING:
     from tabveil.synthesis.anonymize.configuration import AnonymizationSettings
@@ -168,6 +168,7 @@ class _Prepared:
     generalized: Table
     way_back: WayBack | None  # None where nothing is generalized
     promises: Promises
+    covers: tuple[str, ...]  # what the noise of the transition does, and what not
     rngs: tuple[Generator, Generator]  # of the transition, and of the generator
 
     def concrete(self, schema: Schema) -> Table:
@@ -296,28 +297,35 @@ class Hybrid(Maker):
         seeds = (rng.integers(2**32, size=4) for _ in range(3))
         of_sampling, of_transition, of_generator = map(np.random.default_rng, seeds)
         tell("preparing", 0.0)
-        voided = broken(generalizing, sampling, self.way(), schema=table.schema, declared=declared)
+        way = self.way()
+        declared = None if declared is None else tuple(declared)
+        voided = broken(generalizing, sampling, way, schema=table.schema, declared=declared)
+        blind = bool(way.covers) or not voided  # where ε is stated, no row may have a say in the hierarchies
         if sampling.when == "before" or generalizing is None:
             table = table.take(sampling.draw(table, None, rng=of_sampling))
         found, back, promises = None, None, Promises(voided=voided)
+        covers: tuple[str, ...] = ()
         if generalizing is not None:
             from tabveil.synthesis.anonymize.configuration import generalize  # noqa: PLC0415
 
             with part(0, _PREPARED):
-                found = generalize(generalizing, table, layout)
+                found = generalize(generalizing, table, layout, blind=blind)
             chosen = np.arange(len(found.rows))
             if sampling.when == "after":
                 chosen = sampling.draw(found.table, found.classes, rng=of_sampling)
-            rows = GeneralizedRows(found=found, chosen=chosen)
+            rows = GeneralizedRows(found=found, chosen=chosen, blind=blind)
+            read = uncovered(generalizing, table.schema, declared)
             table = rows.table
             if any(level > 0 for node in found.nodes for level in node):
-                back = self.way().learn(rows, rng=of_transition)
+                back = way.learn(rows, rng=of_transition)
+                covers = tuple(text for text in (way.covers, read) if way.covers and text)
             promises = Promises.of(generalizing, rows, beta=sampling.beta, voided=voided)
         return _Prepared(
             anonymization=found,
             generalized=table,
             way_back=back,
             promises=promises,
+            covers=covers,
             rngs=(of_transition, of_generator),
         )
 
@@ -334,13 +342,17 @@ class Hybrid(Maker):
             account = Account.of(parts[GENERATOR])
         tell("pipeline ready", 1.0)
         found = prepared.anonymization
-        covers = [self.way().covers] if prepared.way_back is not None and self.way().covers else []
         return HybridModel(
             made_by=self,
             schema=table.schema,
             parts=parts,
             history=account.history,
-            notes=(*self._inner_notes(account), *prepared.promises.sentences(), *covers, *self._kept(back)),
+            notes=(
+                *self._inner_notes(account),
+                *prepared.promises.sentences(),
+                *prepared.covers,
+                *self._kept(back),
+            ),
             drawn=learned.schema,
             promises=prepared.promises,
             rows=None if inner is not None else np.array(learned.values),
@@ -395,8 +407,9 @@ class Hybrid(Maker):
         if name == self.name:
             raise ParameterError("generator", "a pipeline needs another generator than itself.")
         kind = GENERATORS.find("generator", name)
-        if PUBLIC in settings:
-            raise ParameterError("generator", f"{PUBLIC!r} belongs to a promise, which a pipeline voids.")
+        for own in (PUBLIC, PARTLY):
+            if own in settings:
+                raise ParameterError("generator", f"{own!r} belongs to a promise, which a pipeline voids.")
         return require_synthesizer(make(kind, settings))
 
 

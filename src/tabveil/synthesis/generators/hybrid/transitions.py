@@ -353,10 +353,10 @@ class NoisyConditional(_Histograms):
     def covers(self) -> str:
         """What ε covers, and what not."""
         return (
-            f"The noise of the transition (ε = {self.epsilon:g}) covers the values of a row within its class: "
-            "two tables are neighbors if one row has others of the same class, and the classes and their "
-            "sizes are taken as given. It does not cover which classes there are, the generalized rows, other "
-            "columns or the generator, and it holds while the seed is secret."
+            f"The noise of the transition (ε = {self.epsilon:g}) covers the values of a row within its "
+            "class: two tables are neighbors if one row has others of the same class, and the classes and "
+            "their sizes are taken as given. It does not cover which classes there are, the generalized "
+            "rows, other columns or the generator, and it holds while the seed is secret."
         )
 
     def weigh(
