@@ -24,6 +24,14 @@ PARTLY = "partly"
 WARNING = "WARNING"
 """How a note begins that must not be overlooked."""
 KEEP_THE_SEED = "The promise holds while the seed is secret: who knows it can take the noise away."
+SEED_GIVEN = (
+    f"{WARNING}: the seed was given. What is promised holds only if nobody can guess it: a small number is "
+    "guessed at once. Leave it out, and a secret one is drawn."
+)
+SEED_IS_TOLD = (
+    "No promise of ε holds of what was fitted here: its seeds follow from the one that is told. For a "
+    "release, fit anew with a secret one."
+)
 NUMBER_OF_ROWS = (
     "The promise covers the model. Releasing exactly as many rows as were learned from tells how many "
     "they were."

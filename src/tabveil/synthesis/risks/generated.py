@@ -15,7 +15,7 @@ from tabveil.errors import ParameterError, SchemaError
 from tabveil.protocols import Release, RiskModel, Synthesizer
 from tabveil.synthesis.generators import GENERATORS, Account
 from tabveil.synthesis.generators.models import require_model, require_synthesizer
-from tabveil.synthesis.generators.privacy import PARTLY, PUBLIC
+from tabveil.synthesis.generators.privacy import PUBLIC
 
 
 def fit_and_draw(
@@ -91,9 +91,8 @@ class _Fitted(RiskModel):
             raise ParameterError(owner, f"settings must be names and values, got {self.settings!r}.")
         if self.by_level in self.settings:
             raise ParameterError(owner, f"settings must not have {self.by_level!r}: the level says it.")
-        for own in (PUBLIC, PARTLY):
-            if own in self.settings:
-                raise ParameterError(owner, f"settings must not have {own!r}: all columns are public.")
+        if PUBLIC in self.settings:
+            raise ParameterError(owner, f"settings must not have {PUBLIC!r}: all columns are.")
         known = settings_of(kind)
         defaults = {name: value for name, value in self.otherwise.items() if name in known}
         said = {} if self.by_level is None else {self.by_level: level}

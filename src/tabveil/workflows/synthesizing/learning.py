@@ -18,17 +18,18 @@ from tabveil.core.table import Categorical, Schema, Table
 from tabveil.core.workers import Listener, tell, warn, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Model, Synthesizer
-from tabveil.synthesis.generators import GENERATORS, Account
+from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.dependencies import dependencies_of
 from tabveil.synthesis.generators.models import require_model, require_synthesizer
-from tabveil.synthesis.generators.privacy import PARTLY, PUBLIC, too_likely
+from tabveil.synthesis.generators.persons import RowsOfPeople
+from tabveil.synthesis.generators.privacy import PARTLY, PUBLIC, SEED_GIVEN, too_likely
 from tabveil.synthesis.generators.rare_values import pool_rare_labels
-from tabveil.tables.reading import Layout, LoadedTable, load_table
+from tabveil.tables.reading import Layout, LoadedTable, declare, load_table
 from tabveil.tables.reading.layout import without_unused_labels
 from tabveil.tables.reading.raw_column import Kind
 from tabveil.workflows.synthesizing import left_open
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers, SetAside, set_aside
-from tabveil.workflows.synthesizing.table_model import TableModel, whole_rows, whole_seed
+from tabveil.workflows.synthesizing.table_model import TableModel, stated_by, whole_rows, whole_seed
 
 RareLabels = Literal["pool", "keep"]
 
@@ -136,10 +137,16 @@ def learn(
     missing: Iterable[str] = (),
     rare_labels: RareLabels = "pool",
     identifiers: Identifiers = "fresh",
+    person: str | None = None,
+    deduplicated: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Listener | None = None,
 ) -> TableModel:
-    """Fit a generator; see :func:`synthesize`. What is returned can be drawn from, stored, and asked."""
+    """Fit a generator; see :func:`synthesize`. What is returned can be drawn from, stored, and asked.
+
+    ``person`` is the column that says whose row it is, by which a promise is also stated for people; None is
+    that of the schema. ``deduplicated`` is what was asked of that step, if it was taken before.
+    """
     with working(threads=threads, listener=progress):
         lesson = prepare(
             data,
@@ -150,6 +157,8 @@ def learn(
             missing=missing,
             rare_labels=rare_labels,
             identifiers=identifiers,
+            person=person,
+            deduplicated=deduplicated,
         )
         synthesizer = lesson.synthesizer
         with needing_extra(synthesizer.name):
@@ -165,11 +174,13 @@ class Lesson:
 
     synthesizer: Synthesizer  # told what is public
     seed: int
+    seed_given: bool  # by somebody, so that it may be guessed
     table: Table
     layout: Layout
     declared: tuple[str, ...]  # columns to be learned whose domain a schema says
     loaded: LoadedTable
     set_aside: SetAside
+    people: RowsOfPeople
     notes: tuple[str, ...]
 
     def rng(self) -> Generator:
@@ -179,14 +190,18 @@ class Lesson:
     def learned(self, model: Model) -> TableModel:
         """Return a model that was fitted to the table, with the form of the data."""
         n_rows = len(self.loaded.table)
-        promise = Account.of(model).privacy or getattr(getattr(model, "promises", None), "sampled", None)
-        warning = None if promise is None else too_likely(float(promise.delta), n_rows)
+        stated = stated_by(model)
+        warning = None if stated is None else too_likely(stated[1], n_rows)
+        warnings = [] if warning is None else [warning]
+        if stated is not None and self.seed_given:
+            warnings.append(SEED_GIVEN)
         return TableModel(
             model=model,
             layout=self.layout,
             declared=self.loaded.declared,
             fresh=self.set_aside.fresh,
-            notes=self.notes if warning is None else (*self.notes, warning),
+            notes=(*self.notes, *warnings),
+            people=self.people,
             n_rows=n_rows,
             left_out=self.set_aside.left_out,
         )
@@ -202,8 +217,10 @@ def prepare(
     missing: Iterable[str] = (),
     rare_labels: RareLabels = "pool",
     identifiers: Identifiers = "fresh",
+    person: str | None = None,
+    deduplicated: Mapping[str, Any] | None = None,
 ) -> Lesson:
-    """Read a table that was not loaded before, and set aside what is not learned; see :func:`synthesize`."""
+    """Read a table that was not loaded before, and set aside what is not learned; see :func:`learn`."""
     check.one_of("synthesize", "rare_labels", rare_labels, get_args(RareLabels))
     check.one_of("synthesize", "identifiers", identifiers, get_args(Identifiers))
     synthesizer = choose(generator, settings)
@@ -246,11 +263,13 @@ def prepare(
     return Lesson(
         synthesizer=synthesizer,
         seed=fit_seed,
+        seed_given=seed is not None,
         table=table,
         layout=layout,
         declared=declared,
         loaded=loaded,
         set_aside=kept,
+        people=RowsOfPeople.of(loaded.table, person or declare.read(schema).person, deduplicated),
         notes=notes,
     )
 

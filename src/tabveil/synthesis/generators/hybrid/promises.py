@@ -162,7 +162,7 @@ class Promises:
 
     ``k`` and ``diversity`` are those of the anonymized table, ``k_learned`` and ``diversity_learned`` those
     of the rows of it that take part: sampling makes classes smaller. ``voided`` says why differential privacy
-    is not promised.
+    is not promised. ``noise`` is the ε of the transition's noise, and ``covers`` what that says and does not.
     """
 
     __pydantic_config__ = FORBID_OTHERS
@@ -173,6 +173,8 @@ class Promises:
     diversity_learned: Mapping[str, int] = field(default_factory=dict)
     sampled: SampledPrivacy | None = None
     voided: tuple[str, ...] = ()
+    noise: float | None = None
+    covers: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -191,9 +193,16 @@ class Promises:
             voided=voided,
         )
 
+    @property
+    def stated(self) -> tuple[float, float] | None:
+        """The ε that is stated, of whatever kind, and its δ; None if none is."""
+        if self.sampled is not None:
+            return self.sampled.epsilon, self.sampled.delta
+        return None if self.noise is None else (self.noise, 0.0)
+
     def sentences(self) -> tuple[str, ...]:
         """Say what is promised and what is not."""
-        return tuple(text for text in (self._classes(), self._privacy()) if text)
+        return tuple(text for text in (self._classes(), self._privacy(), *self.covers) if text)
 
     def _classes(self) -> str:
         if self.k is None:

@@ -3,9 +3,10 @@
 A fitted one is a generator that learned anonymized rows, and perhaps the way back to concrete values.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -114,6 +115,10 @@ class HybridModel(FittedModel):
             said is None or said.says_the_same(made_by.sampled_privacy(schema)),
             "the stored promise of differential privacy is not one that follows from the settings",
         )
+        require(
+            known.promises.noise in (None, made_by.noise()),
+            "the stored ε of the transition's noise is not that of the settings",
+        )
         stored = Stored(
             schema=schema,
             generalized=drawn,
@@ -168,7 +173,6 @@ class _Prepared:
     generalized: Table
     way_back: WayBack | None  # None where nothing is generalized
     promises: Promises
-    covers: tuple[str, ...]  # what the noise of the transition does, and what not
     rngs: tuple[Generator, Generator]  # of the transition, and of the generator
 
     def concrete(self, schema: Schema) -> Table:
@@ -304,7 +308,6 @@ class Hybrid(Maker):
         if sampling.when == "before" or generalizing is None:
             table = table.take(sampling.draw(table, None, rng=of_sampling))
         found, back, promises = None, None, Promises(voided=voided)
-        covers: tuple[str, ...] = ()
         if generalizing is not None:
             from tabveil.synthesis.anonymize.configuration import generalize  # noqa: PLC0415
 
@@ -318,14 +321,15 @@ class Hybrid(Maker):
             table = rows.table
             if any(level > 0 for node in found.nodes for level in node):
                 back = way.learn(rows, rng=of_transition)
-                covers = tuple(text for text in (way.covers, read) if way.covers and text)
             promises = Promises.of(generalizing, rows, beta=sampling.beta, voided=voided)
+            if back is not None and way.covers:
+                covers = (way.covers, *([read] if read else []))
+                promises = replace(promises, noise=self.noise(), covers=covers)
         return _Prepared(
             anonymization=found,
             generalized=table,
             way_back=back,
             promises=promises,
-            covers=covers,
             rngs=(of_transition, of_generator),
         )
 
@@ -350,7 +354,6 @@ class Hybrid(Maker):
             notes=(
                 *self._inner_notes(account),
                 *prepared.promises.sentences(),
-                *prepared.covers,
                 *self._kept(back),
             ),
             drawn=learned.schema,
@@ -381,6 +384,11 @@ class Hybrid(Maker):
         if generalizing is None or broken(generalizing, sampling, self.way(), schema=schema):
             return None
         return SampledPrivacy.of(sampling.beta, generalizing.k)
+
+    def noise(self) -> float | None:
+        """Return the ε of the noise that the transition adds; None if it adds none."""
+        way = self.way()
+        return float(getattr(way, "epsilon", math.inf)) if way.covers else None
 
     def way(self) -> Transition:
         """Return the transition."""

@@ -73,7 +73,10 @@ class Transition(Protocol):
 
     @property
     def covers(self) -> str:
-        """What noise that it adds promises, and what not; empty if it adds none. It needs a secret seed."""
+        """What noise that it adds promises, and what not; empty if it adds none. It needs a secret seed.
+
+        Its ε is then the setting ``epsilon``.
+        """
         ...
 
     def learn(self, rows: GeneralizedRows, *, rng: Generator) -> "WayBack":
