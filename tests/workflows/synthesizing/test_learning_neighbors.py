@@ -180,3 +180,11 @@ def test_noise_says_which_values_it_does_not_cover(tmp_path, monkeypatch):
     assert "which values there may be in ward: that was read from the rows" in said
     learned, _ = released(table(tmp_path / "data.csv"), tmp_path / "all", "noise")
     assert not any(note.startswith("WARNING: the noise") for note in learned.account.notes)
+
+
+def test_hierarchies_that_are_made_from_the_rows_are_named(tmp_path, monkeypatch):
+    taking_part(monkeypatch, N_ROWS)
+    data, asked = table(tmp_path / "data.csv"), {**HIERARCHIES, "age": "auto"}
+    learned, _ = released(data, tmp_path / "out", "noise", hierarchies=asked)
+    (said,) = [note for note in learned.account.notes if note.startswith("WARNING: the noise")]
+    assert "which values there may be in age: that was read from the rows" in said

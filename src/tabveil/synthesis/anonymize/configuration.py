@@ -229,14 +229,15 @@ def generalize(
 ) -> Anonymization:
     """Take a pipeline's first step; ``layout`` says how the columns are written, if anybody knows.
 
-    Where ``blind``, hierarchies follow from the schema, not from which of its values rows have.
+    Where ``blind``, hierarchies follow from the schema, not from which of its values rows have; but for those
+    that are made from the rows (``auto``).
     """
     check.known_names("hierarchies", "column", asked.hierarchies, table.schema.names)
     check.known_names("models", "column", asked.sensitive, table.schema.names)
 
     def look(name: str) -> ColumnValues:
         found = _values(table, name, layout)
-        return found.without_rows() if blind else found
+        return found.without_rows() if blind and name not in asked.automatic else found
 
     return asked.build(table, look)
 

@@ -289,6 +289,7 @@ def _address(fits: Fits, seed: int | None) -> str:
         "schema": worlds.without.schema.to_json(),
         "without": worlds.without.values.tolist(),
         "canary": worlds.canary.tolist(),
+        **({"replaces": True} if worlds.replaces else {}),
         "rows": fits.n_rows,
         "chunk": CHUNK,
         "seed": seed,

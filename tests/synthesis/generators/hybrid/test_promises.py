@@ -263,6 +263,19 @@ def test_a_stored_promise_must_follow_from_the_settings(tmp_path):
         load_model(tmp_path / "model")
 
 
+def test_a_stored_noise_must_be_that_of_the_settings(tmp_path):
+    fitted(transition={"name": "noisy_conditional", "epsilon": 2}, placement="post").save(tmp_path / "model")
+    opened = load_model(tmp_path / "model")
+    assert opened.promises.stated == (2.0, 0.0)
+    assert any(text.startswith("The noise of the transition (ε = 2)") for text in opened.promises.sentences())
+    file = tmp_path / "model" / "model.json"
+    about = json.loads(file.read_text(encoding="utf-8"))
+    about["state"]["promises"]["noise"] = 0.1
+    file.write_text(json.dumps(about), encoding="utf-8")
+    with pytest.raises(ParameterError, match="is not that of the settings"):
+        load_model(tmp_path / "model")
+
+
 def test_a_delta_that_may_give_somebody_away_is_warned_of():
     data = pd.DataFrame({"age": np.arange(4000) % 100})
     declared = {"columns": {"age": {"type": "integer", "low": 0, "high": 99}}}
