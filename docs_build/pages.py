@@ -26,7 +26,10 @@ def generated() -> dict[str, str]:
     """Return the text of every page that has no file in docs/, by its place in the site."""
     return {
         **{f"examples/{path.stem}.md": example(path) for path in sorted((ROOT / "examples").glob("*.py"))},
-        **{f"benchmarks/{name}": _benchmark(name) for name in ("README.md", "peers.md", "generators.md")},
+        **{
+            f"benchmarks/{name}": _benchmark(name)
+            for name in ("README.md", "peers.md", "generators.md", "epsilon.md")
+        },
     }
 
 

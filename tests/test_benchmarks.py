@@ -1,4 +1,4 @@
-"""The benchmark of the embedding runs, at a size of nothing, on a machine that has little beside torch."""
+"""Benchmarks run at a size of nothing: that of the embedding on a machine that has little beside torch."""
 
 import re
 import subprocess

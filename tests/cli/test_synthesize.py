@@ -643,16 +643,65 @@ def test_a_promise_is_stated_and_what_it_does_not_cover_is_said_loudly(folder, m
     lines = done(*synthesize(*given, generator="private")).stderr.splitlines()
     assert lines[0].startswith("Differential privacy: ε = 2, δ = 1e-09")
     assert lines[0].endswith(" noise. Neighbors differ by one row. Accountant: none.")
-    assert lines[1].startswith(
+    assert lines[1].startswith("ε = 2 is for a row of the table that was learned from. For a person with")
+    assert lines[2].startswith(
         "WARNING: the promise of ε = 2 does not cover what was read from the data of 15 of"
     )
-    assert ": sex (form), region (form)," in lines[1]
-    assert " age" not in lines[1]
-    assert lines[2].startswith("WARNING: as many rows are written as were learned from")
-    assert len(lines) == 3
+    assert ": sex (form), region (form)," in lines[2]
+    assert " age" not in lines[2]
+    assert lines[3].startswith("WARNING: as many rows are written as were learned from")
+    assert len(lines) == 4
     assert load_model("model").privacy.public == ("age",)
     again = done("sample", "model", "--rows", 3, "--out", "more.csv")
-    assert again.stderr.splitlines() == lines[:2]
+    assert again.stderr.splitlines() == lines[:3]
+
+
+VISITS = "patient;age\n" + "".join(f"P{number % 4};{30 + number % 9}\n" for number in range(14))
+OWNED = "person: patient\ncolumns: {age: {type: integer, low: 0, high: 120}}\ncsv: {delimiter: ';'}\n"
+
+
+def for_people(result):
+    (line,) = [line for line in result.stderr.splitlines() if "is for a row of the table" in line]
+    return line
+
+
+@pytest.mark.parametrize("generator", ["private", "aim"])
+def test_a_promise_is_stated_for_people_too(generator, folder, more_generators):
+    Path("train.csv").write_text(VISITS, encoding="utf-8")
+    Path("schema.yaml").write_text(OWNED, encoding="utf-8")
+    given = ("--schema", "schema.yaml", "--set", "epsilon=2", "--rows", 5, "--save", "model")
+    line = for_people(done(*synthesize(*given, generator=generator)))
+    assert line.startswith(
+        "WARNING: ε = 2 is for a row of the table that was learned from. A person (patient)"
+    )
+    assert "has up to 4 rows there: for a person ε = 8 and δ = " in line
+    assert "read from the rows, which the promise does not cover: bound it with deduplicate" in line
+    again = for_people(done("sample", "model", "--rows", 3, "--out", "more.csv"))
+    assert "For a person (patient) with several rows there it is as many times larger." in again
+    assert "4 rows" not in Path("model/layout.json").read_text(encoding="utf-8") + again
+
+
+def test_a_declared_bound_says_what_people_are_promised(folder, more_generators):
+    Path("train.csv").write_text(VISITS, encoding="utf-8")
+    Path("schema.yaml").write_text(OWNED, encoding="utf-8")
+    Path("p.yaml").write_text(
+        "generator: private\nsettings: {epsilon: 0.5}\nrows: 5\nschema: schema.yaml\n"
+        "deduplicate: {person: patient, most: 3}\n",
+        encoding="utf-8",
+    )
+    done("synthesize", "--data", "train.csv", "--config", "p.yaml", "--save", "model", "--out", "out.csv")
+    said = for_people(done("sample", "model", "--rows", 3, "--out", "more.csv"))
+    assert said == (
+        "ε = 0.5 is for a row of the table that was learned from, after deduplicate. A person (patient) has "
+        "at most 3 rows there: for a person ε = 1.5 and δ = 5.4e-09."
+    )
+
+
+def test_a_seed_that_was_given_is_warned_of_where_something_is_promised(folder, more_generators):
+    given = ("--rows", 5, "--seed", 7)
+    assert "WARNING: the seed was given" in done(*synthesize(*given, generator="private")).stderr
+    Path("out.csv").unlink()
+    assert "the seed was given" not in done(*synthesize(*given, generator="marginals")).stderr
 
 
 def test_nothing_is_said_loudly_where_everything_is_declared(folder, more_generators):
@@ -691,7 +740,7 @@ def test_what_is_not_covered_is_said_whatever_a_model_notes(folder, more_generat
     assert warnings[0].startswith("WARNING: the promise of ε = 1 does not cover")
     assert warnings[1:] == ["WARNING: I read everything."]
     again = done("sample", "model", "--rows", 3, "--out", "more.csv").stderr.splitlines()
-    assert again == [*lines[:2], "The model says: WARNING: I read everything."]
+    assert again == [*lines[:3], "The model says: WARNING: I read everything."]
 
 
 def test_what_is_public_is_the_schemas_to_say(folder, more_generators):

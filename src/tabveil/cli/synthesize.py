@@ -128,6 +128,7 @@ def synthesize(
             missing=absent,
             rare_labels=rare_labels or said.rare_labels or "pool",  # type: ignore[arg-type] # checked there
             identifiers=identifiers or said.identifiers or "fresh",  # type: ignore[arg-type] # likewise
+            deduplicated=said.deduplicate,
         )
         if save is not None:
             learned.save(save)
@@ -301,12 +302,15 @@ def _tell(learned: "TableModel", *, as_many: bool = False) -> None:
     ours: tuple[str, ...] = ()
     if privacy is not None:
         console.say(state_promise(privacy), style="bold")
+        console.say(*_line(learned.for_people))
         ours = conditions(privacy)
         if privacy.read_from_data and state_uncovered(privacy) not in notes:
             console.say(*_line(state_uncovered(privacy)))
     opened = learned.n_rows is None  # a folder may say anything: it must not be taken for our own words
     for note in notes:
         console.say(*_line(f"The model says: {note}" if opened and note not in ours else note))
+    if learned.for_people and privacy is None:
+        console.say(*_line(learned.for_people))
     if as_many and privacy is not None:
         console.say(
             f"{WARNING}: as many rows are written as were learned from, which tells how many they were; the "

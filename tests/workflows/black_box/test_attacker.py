@@ -22,6 +22,7 @@ from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
 from tabveil.render.black_box import OTHER_DATA, TITLE
 from tabveil.synthesis.generators import GENERATORS
+from tabveil.synthesis.generators.privacy import SEED_IS_TOLD
 from tabveil.workflows.black_box import attacker
 
 SMALL = {"targets": 4, "fits": 40}
@@ -586,3 +587,12 @@ def test_a_changed_result_is_no_way_into_a_page(attacked):
     page = tabveil.html_page(audited(tabveil.ShadowResult.from_json(data)))
     for text in ("<script>alert", "<b>", "<i>x", "\x1b"):
         assert text not in page
+
+
+def test_no_promise_is_read_beside_a_seed_that_is_told():
+    """The fits of an attack can be made again by anybody who reads its seed."""
+    people = pd.DataFrame({"sex": ["f", "m"] * 10, "age": range(20)})
+    asked = {"targets": 2, "fits": 40, "rows": 8, "seed": 3}
+    private = tabveil.attack(people, generator="aim", settings={"rounds": 8, "iterations": 2}, **asked)
+    assert SEED_IS_TOLD in private.notes
+    assert SEED_IS_TOLD not in tabveil.attack(people, generator="marginals", **asked).notes

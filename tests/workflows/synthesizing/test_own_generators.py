@@ -197,8 +197,9 @@ def test_what_it_tells_is_said_and_what_is_public_reaches_it(folder):
             "synthesize", *given, "--force", "--generator", "promising", "--set", "public=age"
         ).stderr.replace("\n", " ")
     assert result.exit_code == 0, result.output
-    first, second, third = result.stderr.splitlines()
+    first, for_people, second, third = result.stderr.splitlines()
     assert first.startswith("Differential privacy: ε = 2, δ = 1e-09")
+    assert for_people.startswith("ε = 2 is for a row of the table that was learned from.")
     assert second == "Noted."
     assert third.startswith("WARNING: as many rows are written as were learned from")
     models = [synthesizing.learn(people(), generator=Promising(), schema=schema).model for _ in range(2)]

@@ -13,8 +13,10 @@ import pytest
 from supplies.needs import need_optuna
 
 from tabveil.errors import ParameterError
+from tabveil.render.tuning import view
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.baselines import Bootstrap
+from tabveil.synthesis.generators.privacy import SEED_IS_TOLD
 from tabveil.workflows.benchmark.study import Hospital, load
 from tabveil.workflows.cells.store import content
 from tabveil.workflows.tuning import PartOfRows, SearchFindings, Tuning, tune
@@ -341,3 +343,17 @@ def test_what_no_dask_answers_for_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr("tabveil.workflows.cells.engine._SECONDS_TO_ANSWER", 0.5)
     with pytest.raises(ParameterError, match=r"tune: no scheduler answers at 127\.0\.0\.1:1"):
         tune(COPIES, tmp_path, scheduler="127.0.0.1:1")
+
+
+def test_no_promise_is_read_beside_a_seed_that_is_told(whole, tmp_path):
+    """Whoever tunes a pipeline that states ε must fit it anew: a search's seed stands in its report."""
+    assert whole[0].asked.cautions == ()
+    noisy = {
+        "hierarchies": {"age": {"intervals": [20]}},
+        "models": [{"k": 5}],
+        "transition": "noisy_conditional",
+    }
+    asked = {**COPIES, "settings": noisy, "search": {"generator": ["marginals"]}, "repeats": 1}
+    found = tune(asked, tmp_path, workers=1)
+    assert found.asked.cautions == (SEED_IS_TOLD,)
+    assert SEED_IS_TOLD in view.cautions(found)

@@ -74,7 +74,7 @@ def summary(report: PipelineReport) -> RenderableType:
         stages.add_row(stage.title, f"{stage.n_rows:,}", state_text(stage.report.verdict.state))
     parts: list[RenderableType] = [
         *([Text(report.title, style="bold")] if report.title else []),
-        Text(f"tabveil {report.version}, seed {report.seed}", style="dim"),
+        Text(f"tabveil {report.version}, seed {view.seed(report)}", style="dim"),
         Text(),
         lead(report.verdict, " (final rows)"),
         Text(),
@@ -96,7 +96,7 @@ def summary(report: PipelineReport) -> RenderableType:
     reading = view.READING if report.has_generator else view.NO_GENERATOR
     parts += [Text(), Text(f"Alone: the generator on the original rows. {reading}", style="dim")]
     parts += _anonymized(report.anonymized)
-    parts += section("What is promised", *map(listed_item, report.promises.sentences()))
+    parts += section("What is promised", *map(listed_item, report.promised))
     held = map(wording.begin, report.kept)
     parts += section("What a stored model holds", *map(listed_item, held))
     for title, items in (("Not computed", view.omitted(report)), ("Notes", view.notes(report))):

@@ -43,6 +43,11 @@ class Way:
         return self.threshold is not None
 
 
+def seed(report: PipelineReport) -> str:
+    """Return the seed in words."""
+    return "withheld" if report.seed is None else str(report.seed)
+
+
 def risks(report: PipelineReport) -> list[Way]:
     """Return every metric's way: attacks with their threshold, and indicators."""
     found: dict[str, Way] = {}

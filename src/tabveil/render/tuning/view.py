@@ -129,6 +129,7 @@ def cautions(tuned: SearchFindings) -> list[str]:
     found = ["Numbers are means over draws that share rows. Before anything is released, audit the release."]
     if asked.not_searched:
         found.append(f"The policy also requires what was not searched with: {listed(asked.not_searched)}.")
+    found += asked.cautions
     if asked.repeats == 1:
         found.append("With one draw each, differences between configurations may be chance.")
     return found

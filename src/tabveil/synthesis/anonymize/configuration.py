@@ -224,11 +224,22 @@ def read_step(given: Mapping[str, Any], levels: Mapping[str, Any]) -> Anonymizat
     return replace(asked, levels=dict(levels))
 
 
-def generalize(asked: AnonymizationSettings, table: Table, layout: Layout | None) -> Anonymization:
-    """Take a pipeline's first step; ``layout`` says how the columns are written, if anybody knows."""
+def generalize(
+    asked: AnonymizationSettings, table: Table, layout: Layout | None, *, blind: bool = False
+) -> Anonymization:
+    """Take a pipeline's first step; ``layout`` says how the columns are written, if anybody knows.
+
+    Where ``blind``, hierarchies follow from the schema, not from which of its values rows have; but for those
+    that are made from the rows (``auto``).
+    """
     check.known_names("hierarchies", "column", asked.hierarchies, table.schema.names)
     check.known_names("models", "column", asked.sensitive, table.schema.names)
-    return asked.build(table, lambda name: _values(table, name, layout))
+
+    def look(name: str) -> ColumnValues:
+        found = _values(table, name, layout)
+        return found.without_rows() if blind and name not in asked.automatic else found
+
+    return asked.build(table, look)
 
 
 def _values(table: Table, name: str, layout: Layout | None) -> ColumnValues:

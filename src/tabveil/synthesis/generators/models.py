@@ -222,6 +222,7 @@ class Maker(Synthesizer):
       less than it states.
     - ``public``: the columns whose labels or bounds were declared, not read from the data. The promise rests
       on them: of all other columns, the labels and bounds in the rows drawn are those of real people.
+    - ``partly``: what was read of columns of which a part was declared: each name, and then what.
     - ``n_bins``: into how many bins a number's range is cut; its two bounds are counted by themselves.
     - ``dropout``: the share of the network that is switched off at random in training.
     - ``learning_rate``, ``weight_decay``: the size of a step, and how strongly weights are drawn to zero.

@@ -1,25 +1,37 @@
 """A promise of differential privacy, and in words what it rests on: the same for all private generators."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from tabveil.core.storage.plain import PlainData
+from tabveil.core.storage.plain import PlainData, require_plain
 from tabveil.core.table import Categorical, Schema, Table
 from tabveil.errors import ParameterError
 from tabveil.tables.matrices.bins import Levels
 
-Fact = Literal["labels", "range", "decimals", "unit", "missing values", "form"]
-"""What may be read from the rows of a column: its labels, or its range and how fine its values are; whether
-any are missing; and its form, that is the type it has and the way its values are written."""
+Fact = Literal[
+    "labels", "range", "lowest value", "highest value", "decimals", "unit", "missing values", "form"
+]
+"""What may be read from the rows of a column: its labels, or its range (or one end of it) and how fine its
+values are; whether any are missing; and its form, that is the type it has and the way values are written."""
 
 PUBLIC = "public"
 """The setting that names the columns whose domain was declared. Whoever has it promises privacy."""
+PARTLY = "partly"
+"""The setting that says what was read of columns of which a part is declared: each name, then the facts."""
 
 WARNING = "WARNING"
 """How a note begins that must not be overlooked."""
 KEEP_THE_SEED = "The promise holds while the seed is secret: who knows it can take the noise away."
+SEED_GIVEN = (
+    f"{WARNING}: the seed was given. What is promised holds only if nobody can guess it: a small number is "
+    "guessed at once. Leave it out, and a secret one is drawn."
+)
+SEED_IS_TOLD = (
+    "No promise of ε holds of what was fitted here: its seeds follow from the one that is told. For a "
+    "release, fit anew with a secret one."
+)
 NUMBER_OF_ROWS = (
     "The promise covers the model. Releasing exactly as many rows as were learned from tells how many "
     "they were."
@@ -46,15 +58,24 @@ class Privacy(PlainData):
     read_from_data: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
 
     @classmethod
-    def over(cls, schema: Schema, public: Collection[str], **promised: Any) -> Self:  # noqa: ANN401
+    def over(
+        cls,
+        schema: Schema,
+        public: Collection[str],
+        partly: Iterable[tuple[str, ...]] = (),
+        **promised: Any,  # noqa: ANN401 - of the types of the fields
+    ) -> Self:
         """Promise this for a table of which the user declared some columns; of the others all was read.
 
-        A column is declared as a whole or not at all: of one whose schema leaves anything open, all is
-        counted as read, so the promise never claims too much.
+        Where a schema declares a part of a column, ``partly`` says what was read of it: the column's name,
+        then the facts.
         """
+        known = {name: facts for name, *facts in partly}
         read: dict[str, tuple[Fact, ...]] = {}
         for column in schema.columns:
-            if isinstance(column, Categorical):
+            if column.name in known:
+                read[column.name] = require_plain(tuple[Fact, ...], known[column.name], PARTLY)
+            elif isinstance(column, Categorical):
                 read[column.name] = "labels", "missing values", "form"
             else:
                 digits: Fact = "unit" if column.arbitrary_zero else "decimals"

@@ -32,6 +32,7 @@ from tabveil.metrics.black_box import (
 )
 from tabveil.metrics.black_box.games import Features, Rules, Watch
 from tabveil.protocols import Synthesizer
+from tabveil.synthesis.generators.privacy import SEED_IS_TOLD
 from tabveil.version import __version__
 from tabveil.workflows.black_box.releases import (
     SIZE_LIMIT,
@@ -48,7 +49,7 @@ from tabveil.workflows.cells.store import GuardedFolder, content, digest
 from tabveil.workflows.cells.tasks import Shared, Task, reason
 from tabveil.workflows.synthesizing import choose, configuration
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
-from tabveil.workflows.synthesizing.learning import RareLabels, is_private
+from tabveil.workflows.synthesizing.learning import RareLabels, is_private, wants_secret_seed
 from tabveil.workflows.synthesizing.table_model import whole
 
 N_TARGETS, N_FITS = 40, 400
@@ -216,7 +217,11 @@ def attack(
         n_drawn=n_drawn,
         confidence=CONFIDENCE,
         attacks=tuple(attacked),
-        notes=(*people.notes, *_notes(people, pool)),
+        notes=(
+            *people.notes,
+            *_notes(people, pool),
+            *((SEED_IS_TOLD,) if synthesizer is not None and wants_secret_seed(synthesizer) else ()),
+        ),
     )
 
 

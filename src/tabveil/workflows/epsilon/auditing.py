@@ -289,6 +289,7 @@ def _address(fits: Fits, seed: int | None) -> str:
         "schema": worlds.without.schema.to_json(),
         "without": worlds.without.values.tolist(),
         "canary": worlds.canary.tolist(),
+        **({"replaces": True} if worlds.replaces else {}),
         "rows": fits.n_rows,
         "chunk": CHUNK,
         "seed": seed,
@@ -314,10 +315,11 @@ def _find(
     n_tested = len(without)
     needed = bounds.hits_needed(n_tested, bounds.excess_of(promised, accounting, delta=delta), alpha=alpha)
     rate = bounds.rate_found(needed, chance=POWER)
+    asked = settings_for_users(type(synthesizer))
     return EpsilonFinding(
         tabveil=__version__,
         generator=synthesizer.name,
-        settings={name: value for name, value in registry.values_of(synthesizer).items() if name != "public"},
+        settings={name: value for name, value in registry.values_of(synthesizer).items() if name in asked},
         promised=promised,
         delta=delta,
         alpha=alpha,

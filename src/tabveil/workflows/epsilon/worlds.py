@@ -40,10 +40,14 @@ ALIKE = 1 / 40
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Worlds:
-    """Rows that are always learned, and the canary: the one row that makes the difference."""
+    """Rows that are always learned, and the canary: the one row that makes the difference.
+
+    It is one row more, or ``replaces`` the last one, where a promise takes the number of rows as given.
+    """
 
     without: Table
     canary: Floats  # (d,)
+    replaces: bool = False
 
     def __post_init__(self) -> None:
         canary = np.asarray(self.canary, dtype=np.float64)
@@ -55,8 +59,9 @@ class Worlds:
 
     @property
     def with_canary(self) -> Table:
-        """The neighbor: one row more."""
-        return Table(schema=self.without.schema, values=np.vstack([self.without.values, self.canary]))
+        """The neighbor: one row more, or another one."""
+        others = self.without.values[:-1] if self.replaces else self.without.values
+        return Table(schema=self.without.schema, values=np.vstack([others, self.canary]))
 
     @property
     def n_figures(self) -> int:

@@ -21,6 +21,7 @@ from tabveil.synthesis.anonymize.building import ColumnValues, read_entry
 from tabveil.synthesis.anonymize.releasing import Summary
 from tabveil.synthesis.generators.hybrid.promises import Promises
 from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid, Stages
+from tabveil.synthesis.generators.persons import RowsOfPeople
 from tabveil.tables.reading import Layout
 from tabveil.workflows.pipeline.settings import StepTaken
 from tabveil.workflows.synthesizing import SyntheticRows, TableModel
@@ -117,6 +118,8 @@ TITLES: Mapping[StageName, str] = {
 }
 """The stages in their order, and what the pipeline is compared with; how sentences and tables call them."""
 
+NOT_THE_REPORT = "It holds of the model and its rows, not of this report, which is measured on real rows."
+
 UNCLEAR = "not told apart from zero for the generator alone"
 UNMEASURED = "not measured for both"
 UNINFORMATIVE = "no better than guessing for the generator alone"
@@ -187,7 +190,7 @@ class PipelineReport:
     """
 
     version: str
-    seed: int
+    seed: int | None  # None where a promise is stated that holds while nobody knows it
     title: str
     settings: Mapping[str, Any]  # what a reader is told about them
     stages: tuple[Stage, ...]
@@ -198,6 +201,7 @@ class PipelineReport:
     notes: tuple[str, ...]
     rows: SyntheticRows = field(repr=False)
     model: TableModel = field(repr=False)
+    people: RowsOfPeople = field(default_factory=RowsOfPeople)  # in the table that was learned from
     seconds: float = 0.0
 
     def __getitem__(self, name: str) -> Report:
@@ -218,6 +222,13 @@ class PipelineReport:
         """Whether there is a generator to compare with."""
         return any(stage.name == "generator" for stage in self.stages)
 
+    @property
+    def promised(self) -> tuple[str, ...]:
+        """What is promised, to a row and to a person, and what is not."""
+        stated = self.promises.stated
+        to_people = () if stated is None else (self.people.sentence(*stated), NOT_THE_REPORT)
+        return (*self.promises.sentences(), *to_people)
+
     @cached_property
     def changes(self) -> tuple[PipelineChange, ...]:
         """What the pipeline changes beside the generator alone: risks, then measures of utility."""
@@ -229,7 +240,7 @@ class PipelineReport:
     def __repr__(self) -> str:
         """Say the verdict; all else is asked for by name."""
         lines = [clean(self.title, LONGEST_TITLE)] if self.title else []
-        return escaped("\n".join([*lines, self.verdict.sentence, *self.promises.sentences()]))
+        return escaped("\n".join([*lines, self.verdict.sentence, *self.promised]))
 
     def native(self) -> Any:  # noqa: ANN401 - whichever library the user works with
         """Return the rows to release, as the kind of table that came in."""
@@ -246,7 +257,8 @@ class PipelineReport:
                 "verdict": self.verdict.to_json(),
                 "changes": [change.to_json() for change in self.changes],
                 "promises": to_plain(self.promises),
-                "promised": list(self.promises.sentences()),
+                "people": self._people(),
+                "promised": list(self.promised),
                 "anonymized": None if self.anonymized is None else self.anonymized.to_json(),
                 "steps": [step.to_json() for step in self.steps],
                 "kept": list(self.kept),
@@ -258,6 +270,12 @@ class PipelineReport:
             allow_nan=False,
             ensure_ascii=False,
         )
+
+    def _people(self) -> dict[str, Any]:
+        """Return how many rows a person has, and what the promise is worth to whoever has most."""
+        stated = self.promises.stated
+        worth = None if stated is None else self.people.to_person(*stated)
+        return {**to_plain(self.people), "promise": None if worth is None else to_plain(worth)}
 
     def to_html(self, path: str | Path) -> None:
         """Write the page that ``tabveil pipeline --html`` writes, whole or not at all."""

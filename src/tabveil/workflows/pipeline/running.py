@@ -27,10 +27,14 @@ from tabveil.workflows.pipeline.settings import PipelineSettings, RealRows, Step
 from tabveil.workflows.synthesizing import SyntheticRows, TableModel, learn, prepare
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers
-from tabveil.workflows.synthesizing.learning import RareLabels, is_private, needing_extra, wants_secret_seed
-from tabveil.workflows.synthesizing.table_model import whole_rows, whole_seed
+from tabveil.workflows.synthesizing.learning import RareLabels, needing_extra, wants_secret_seed
+from tabveil.workflows.synthesizing.table_model import stated_by, whole_rows, whole_seed
 
 HOLDOUT = 0.3
+WITHHELD = (
+    "The seed of the pipeline is withheld: what it promises holds only while nobody can guess it. Audits of "
+    "the stages have a seed of their own."
+)
 UNREPEATABLE = (
     "The pipeline was fitted with a secret seed, as what it promises holds only while nobody can guess it: "
     "another run makes other rows."
@@ -96,7 +100,7 @@ def run_pipeline(
         What the audits ask, as in :func:`tabveil.audit`; usefulness unless ``utility`` is false.
     seed
         The same seed gives the same rows and numbers. None is 0; but a pipeline with a promise that a known
-        seed would void is then fitted with a secret one.
+        seed would void is then fitted with a secret one. Where a promise is stated, reports withhold it.
     schema, missing, rare_labels, identifiers
         How columns are read and learned, as in :func:`tabveil.synthesize`.
     threads
@@ -145,31 +149,38 @@ def run_pipeline(
         "seed": seed,
         "rare_labels": rare_labels or said.rare_labels or "pool",
         "identifiers": identifiers or said.identifiers or "fresh",
+        "person": by,
+        "deduplicated": said.deduplicate,
         **reading,
     }
     with working(threads=threads, listener=progress):
         made = _made(asked, real, request, learning, n_rows=n_rows, seed=known_seed)
         drop = leaves_identifiers_out(made.model)
-        audited = _audit(made.sources, request.model_copy(update={"drop_identifiers": drop}))
+        # Reports tell the seed of their audit. Where a promise is stated, it must not be that of the fit.
+        told = {"drop_identifiers": drop, **({"seed": 0} if made.promising else {})}
+        audited = _audit(made.sources, request.model_copy(update=told))
     model, fitted = made.model, made.model.model
     assert isinstance(fitted, HybridModel), "a pipeline was fitted"
     promises = fitted.promises
     if asked.chosen_by_train:  # less is promised of rows that training rows chose than of the model
-        promises = replace(promises, sampled=None, voided=(*promises.voided, FILTERED))
+        promises = replace(promises, sampled=None, noise=None, covers=(), voided=(*promises.voided, FILTERED))
     promised = fitted.promises.sentences()  # which stand elsewhere
+    after = model.people.after if control is not None else (*model.people.after, "holding rows back")
     return PipelineReport(
         version=__version__,
-        seed=known_seed,
+        seed=None if made.promising else known_seed,
         title=request.title,
         settings=asked.told(),
         stages=audited,
         steps=(*real.steps, *made.steps),
         promises=promises,
+        people=replace(model.people, after=after),
         anonymized=made.anonymized,
         kept=_kept(asked, fitted),
         notes=(
             *notes,
             *((UNREPEATABLE,) if seed is None and wants_secret_seed(asked.hybrid) else ()),
+            *((WITHHELD,) if seed is not None and made.promising else ()),
             *model.notes,
             *(note for note in model.account.notes if note not in promised),
             *made.notes,
@@ -218,6 +229,7 @@ class _Made:
     sources: Mapping[StageName, Any]
     final: SyntheticRows
     model: TableModel
+    promising: bool  # whether a promise is stated that a known seed would void
     anonymized: AnonymizedTable | None
     steps: tuple[StepTaken, ...]
     notes: tuple[str, ...]
@@ -274,15 +286,26 @@ def _made(
         steps = (taken,)
     sources["final"] = as_read(final.table, final.layout)
     notes: tuple[str, ...] = ()
+    promising = stated_by(model.model) is not None
     if (alone := asked.alone()) is not None:
         with part(_FILTERED, _LEARNED, title=f"{alone.name} alone: "):
-            known = train if is_private(alone) else lesson.loaded  # read as no row decides
+            stating = wants_secret_seed(alone) or wants_secret_seed(asked.hybrid)  # read as no row decides
+            known = train if stating else lesson.loaded
             learned = learn(known, generator=alone, **learning)
             drawn = draw(learned)
         sources["generator"] = as_read(drawn.table, drawn.layout)
         notes = tuple(f"{alone.name} alone: {note}" for note in learned.account.notes)
+        promising = promising or stated_by(learned.model) is not None
     anonymized = AnonymizedTable.of(asked.hybrid, stages, lesson.layout)
-    return _Made(sources=sources, final=final, model=model, anonymized=anonymized, steps=steps, notes=notes)
+    return _Made(
+        sources=sources,
+        final=final,
+        model=model,
+        promising=promising,
+        anonymized=anonymized,
+        steps=steps,
+        notes=notes,
+    )
 
 
 def _audit(sources: Mapping[StageName, Any], request: AuditRequest) -> tuple[Stage, ...]:

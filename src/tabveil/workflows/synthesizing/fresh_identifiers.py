@@ -47,6 +47,7 @@ class FreshColumn:
     room: Code
     missing: float
     neutral: bool
+    by_schema: bool = False  # no row was asked how it is written, or which there are
 
     def sound(self, place: ColumnLayout) -> bool:
         """Whether fresh identifiers can be drawn for such a column: read from a file, it may be anything."""
@@ -93,16 +94,21 @@ class SetAside:
     notes: tuple[str, ...]
     fresh: tuple[FreshColumn, ...] = ()
     left_out: tuple[str, ...] = ()
+    by_looks: tuple[str, ...] = ()  # those that nobody declared, where rows should have no say
 
 
-def set_aside(loaded: LoadedTable, wanted: Identifiers, *, private: bool, rng: Generator) -> SetAside:
+def set_aside(
+    loaded: LoadedTable, wanted: Identifiers, *, by_schema: bool, looking: bool, rng: Generator
+) -> SetAside:
     """Take identifiers out of a table before it is learned.
 
-    For those who promise privacy only declared ones are, and only their declaration says how they are
-    written: which columns look like identifiers, and how they look, would be read from the rows.
+    ``by_schema`` is for those who state an ε: of declared identifiers only the declaration says how they are
+    written, and a column whose values are all declared names nobody. Unless they are ``looking``, only
+    declared ones are taken: which columns look like identifiers would be read from the rows.
     """
     declared = loaded.declared_identifiers
-    found = [name for name in loaded.identifiers if name in declared or not private]
+    known = loaded.declared if by_schema else frozenset()
+    found = [name for name in loaded.identifiers if name in declared or (looking and name not in known)]
     others = [name for name in loaded.identifiers if name not in found]
     notes = []
     if others:
@@ -126,7 +132,7 @@ def set_aside(loaded: LoadedTable, wanted: Identifiers, *, private: bool, rng: G
         )
     fresh = tuple(
         _by_declaration(name, declared[name], rng=rng)
-        if private
+        if by_schema and name in declared
         else _like(loaded.table, name, declared.get(name), loaded.layout.columns[name].kind, rng=rng)
         for name in (found if wanted == "fresh" else ())
     )
@@ -139,9 +145,10 @@ def set_aside(loaded: LoadedTable, wanted: Identifiers, *, private: bool, rng: G
     return SetAside(
         table=loaded.table.select(kept),
         layout=replace(loaded.layout, columns=places),
-        notes=(*notes, note(fresh, blindly=private) if fresh else without),
+        notes=(*notes, note(fresh) if fresh else without),
         fresh=fresh,
         left_out=() if fresh else tuple(found),
+        by_looks=tuple(name for name in found if name not in declared) if by_schema else (),
     )
 
 
@@ -191,7 +198,8 @@ def _number_forms(texts: Sequence[str]) -> Forms:
 
 def _by_declaration(name: str, form: str | None, *, rng: Generator) -> FreshColumn:
     """Take the form that is declared, or a neutral one; no row is asked whether it has such an identifier."""
-    return _fresh(name, None if form is None else {codes.loosened(form): 1}, Known.of(()), rng=rng)
+    forms = None if form is None else {codes.loosened(form): 1}
+    return replace(_fresh(name, forms, Known.of(()), rng=rng), by_schema=True)
 
 
 def _fresh(
@@ -255,7 +263,7 @@ def with_fresh(
     )
 
 
-def note(fresh: Sequence[FreshColumn], *, blindly: bool = False) -> str:
+def note(fresh: Sequence[FreshColumn]) -> str:
     """Say which columns carry fresh identifiers, and how they look."""
     alike = [item.name for item in fresh if not item.neutral]
     neutral = [item.name for item in fresh if item.neutral]
@@ -266,7 +274,7 @@ def note(fresh: Sequence[FreshColumn], *, blindly: bool = False) -> str:
         parts.append(f"neutral ones such as {example} in {wording.listed(neutral)}")
     assurance = (
         "They follow from the schema alone, so one can equal a real one by chance."
-        if blindly
+        if any(item.by_schema for item in fresh)
         else "Nobody in the data has any of them."
     )
     return f"Identifiers are not learned: the rows carry {', and '.join(parts)}. {assurance}"

@@ -18,16 +18,18 @@ from tabveil.core.table import Categorical, Schema, Table
 from tabveil.core.workers import Listener, tell, warn, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Model, Synthesizer
-from tabveil.synthesis.generators import GENERATORS, Account
+from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.dependencies import dependencies_of
 from tabveil.synthesis.generators.models import require_model, require_synthesizer
-from tabveil.synthesis.generators.privacy import PUBLIC, too_likely
+from tabveil.synthesis.generators.persons import RowsOfPeople
+from tabveil.synthesis.generators.privacy import PARTLY, PUBLIC, SEED_GIVEN, too_likely
 from tabveil.synthesis.generators.rare_values import pool_rare_labels
-from tabveil.tables.reading import Layout, LoadedTable, load_table
+from tabveil.tables.reading import Layout, LoadedTable, declare, load_table
 from tabveil.tables.reading.layout import without_unused_labels
 from tabveil.tables.reading.raw_column import Kind
+from tabveil.workflows.synthesizing import left_open
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers, SetAside, set_aside
-from tabveil.workflows.synthesizing.table_model import TableModel, whole_rows, whole_seed
+from tabveil.workflows.synthesizing.table_model import TableModel, stated_by, whole_rows, whole_seed
 
 RareLabels = Literal["pool", "keep"]
 
@@ -72,9 +74,9 @@ def synthesize(
         The same seed gives the same rows. None is 0; but private generators are then fitted with a secret
         seed, because their promise holds only while nobody can guess it.
     schema
-        A file or mapping that overrides the types found and declares labels, bounds and forms. Private
-        generators take what is declared as public, and their rows leave in the declared form; everything
-        else they read from the rows, outside their promise.
+        A file or mapping that overrides the types found and declares labels, bounds and forms. Generators
+        that state an ε take what is declared as public, and their rows leave in the declared form;
+        everything else they read from the rows, outside their promise.
     missing
         Texts that stand for a missing value, such as ``"?"``.
     rare_labels
@@ -135,10 +137,16 @@ def learn(
     missing: Iterable[str] = (),
     rare_labels: RareLabels = "pool",
     identifiers: Identifiers = "fresh",
+    person: str | None = None,
+    deduplicated: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Listener | None = None,
 ) -> TableModel:
-    """Fit a generator; see :func:`synthesize`. What is returned can be drawn from, stored, and asked."""
+    """Fit a generator; see :func:`synthesize`. What is returned can be drawn from, stored, and asked.
+
+    ``person`` is the column that says whose row it is, by which a promise is also stated for people; None is
+    that of the schema. ``deduplicated`` is what was asked of that step, if it was taken before.
+    """
     with working(threads=threads, listener=progress):
         lesson = prepare(
             data,
@@ -149,6 +157,8 @@ def learn(
             missing=missing,
             rare_labels=rare_labels,
             identifiers=identifiers,
+            person=person,
+            deduplicated=deduplicated,
         )
         synthesizer = lesson.synthesizer
         with needing_extra(synthesizer.name):
@@ -164,11 +174,13 @@ class Lesson:
 
     synthesizer: Synthesizer  # told what is public
     seed: int
+    seed_given: bool  # by somebody, so that it may be guessed
     table: Table
     layout: Layout
     declared: tuple[str, ...]  # columns to be learned whose domain a schema says
     loaded: LoadedTable
     set_aside: SetAside
+    people: RowsOfPeople
     notes: tuple[str, ...]
 
     def rng(self) -> Generator:
@@ -178,14 +190,18 @@ class Lesson:
     def learned(self, model: Model) -> TableModel:
         """Return a model that was fitted to the table, with the form of the data."""
         n_rows = len(self.loaded.table)
-        promise = Account.of(model).privacy or getattr(getattr(model, "promises", None), "sampled", None)
-        warning = None if promise is None else too_likely(float(promise.delta), n_rows)
+        stated = stated_by(model)
+        warning = None if stated is None else too_likely(stated[1], n_rows)
+        warnings = [] if warning is None else [warning]
+        if stated is not None and self.seed_given:
+            warnings.append(SEED_GIVEN)
         return TableModel(
             model=model,
             layout=self.layout,
             declared=self.loaded.declared,
             fresh=self.set_aside.fresh,
-            notes=self.notes if warning is None else (*self.notes, warning),
+            notes=(*self.notes, *warnings),
+            people=self.people,
             n_rows=n_rows,
             left_out=self.set_aside.left_out,
         )
@@ -201,8 +217,10 @@ def prepare(
     missing: Iterable[str] = (),
     rare_labels: RareLabels = "pool",
     identifiers: Identifiers = "fresh",
+    person: str | None = None,
+    deduplicated: Mapping[str, Any] | None = None,
 ) -> Lesson:
-    """Read a table that was not loaded before, and set aside what is not learned; see :func:`synthesize`."""
+    """Read a table that was not loaded before, and set aside what is not learned; see :func:`learn`."""
     check.one_of("synthesize", "rare_labels", rare_labels, get_args(RareLabels))
     check.one_of("synthesize", "identifiers", identifiers, get_args(Identifiers))
     synthesizer = choose(generator, settings)
@@ -211,15 +229,23 @@ def prepare(
     else:  # who can guess that of a private generator can take its noise away
         fit_seed = secrets.randbits(128) if wants_secret_seed(synthesizer) else 0
     tell("reading the table", 0.0)
-    private = is_private(synthesizer)
+    private, by_schema = is_private(synthesizer), wants_secret_seed(synthesizer)
     loaded = data
     if not isinstance(data, LoadedTable):
-        loaded = load_table(data, schema=schema, missing=missing, form_by_schema=private)
-    kept = set_aside(loaded, identifiers, private=private, rng=stream(fit_seed, "identifiers"))
+        loaded = load_table(data, schema=schema, missing=missing, form_by_schema=by_schema)
+    kept = set_aside(
+        loaded, identifiers, by_schema=by_schema, looking=not private, rng=stream(fit_seed, "identifiers")
+    )
     _require_learned(synthesizer, loaded.table.schema, kept.table.schema)
-    declared = tuple(name for name in kept.table.schema.names if name in loaded.declared)
-    synthesizer = with_public(synthesizer, declared)
+    # Where rows told which columns name people, rows decide what is learned: nothing counts as declared.
+    declared = tuple(
+        name for name in kept.table.schema.names if name in loaded.declared and not kept.by_looks
+    )
+    read = left_open.facts_read(loaded, schema) if by_schema else {}
+    synthesizer = with_public(synthesizer, declared, [(name, *facts) for name, facts in read.items()])
     table, layout, notes = kept.table, kept.layout, (*loaded.notes, *kept.notes)
+    if read and not private:  # private ones say so themselves
+        notes += (left_open.note(read),)
     if rare_labels == "pool" and pools_labels(synthesizer):
         truths = {name for name, place in layout.columns.items() if place.kind is Kind.BOOLEAN}
         pooled = pool_rare_labels(
@@ -237,11 +263,13 @@ def prepare(
     return Lesson(
         synthesizer=synthesizer,
         seed=fit_seed,
+        seed_given=seed is not None,
         table=table,
         layout=layout,
         declared=declared,
         loaded=loaded,
         set_aside=kept,
+        people=RowsOfPeople.of(loaded.table, person or declare.read(schema).person, deduplicated),
         notes=notes,
     )
 
@@ -299,7 +327,7 @@ def choose(generator: str | Synthesizer, settings: Mapping[str, object] | None =
         return require_synthesizer(generator)
     kind = GENERATORS.find("synthesize", generator)
     known = settings_for_users(kind)
-    if PUBLIC in given and PUBLIC not in known:
+    if any(own in given and own not in known for own in (PUBLIC, PARTLY)):
         raise ParameterError(generator, "the schema says what is public; declare labels and bounds there.")
     check_names(generator, given, known)
     return require_synthesizer(make(kind, given))
@@ -307,7 +335,7 @@ def choose(generator: str | Synthesizer, settings: Mapping[str, object] | None =
 
 def settings_for_users(kind: type) -> dict[str, SettingType]:
     """Return the settings that users may choose, each with its type and default."""
-    return {name: setting for name, setting in settings_of(kind).items() if name != PUBLIC}
+    return {name: setting for name, setting in settings_of(kind).items() if name not in (PUBLIC, PARTLY)}
 
 
 def summary(kind: type) -> str:
@@ -332,10 +360,13 @@ def wants_secret_seed(synthesizer: Synthesizer) -> bool:
     return is_private(synthesizer) or synthesizer.needs_secret_seed
 
 
-def with_public(synthesizer: Synthesizer, names: Iterable[str]) -> Synthesizer:
+def with_public(
+    synthesizer: Synthesizer, names: Iterable[str], partly: Iterable[tuple[str, ...]] = ()
+) -> Synthesizer:
     """Tell a private synthesizer which columns were declared, so that no row was asked about them.
 
     One that calls others public is refused: their labels and ranges have just been read from the rows.
+    ``partly`` says what was, where it can say so itself.
     """
     if not is_private(synthesizer):
         return synthesizer
@@ -345,4 +376,5 @@ def with_public(synthesizer: Synthesizer, names: Iterable[str]) -> Synthesizer:
             raise ParameterError(
                 synthesizer.name, f"the schema says what is public, and does not declare all of {name!r}."
             )
-    return make(type(synthesizer), {**known, PUBLIC: public}, as_given)
+    told = {PUBLIC: public, **({PARTLY: tuple(partly)} if PARTLY in known else {})}
+    return make(type(synthesizer), {**known, **told}, as_given)

@@ -3,7 +3,7 @@
 import json
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,6 +16,8 @@ from tabveil.core.table import Categorical, Column, Numeric, Schema, Table
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Model
 from tabveil.synthesis.generators import Account, Privacy, load_model, save_model
+from tabveil.synthesis.generators.hybrid.synthesizer import HybridModel
+from tabveil.synthesis.generators.persons import RowsOfPeople
 from tabveil.tables import reading as frame
 from tabveil.tables.reading import Layout, layout_json
 from tabveil.tables.reading.layout import ColumnLayout, without_unused_labels
@@ -62,6 +64,7 @@ class TableModel:
     layout: Layout
     declared: frozenset[str]
     fresh: tuple[FreshColumn, ...] = ()
+    people: RowsOfPeople = field(default_factory=RowsOfPeople)
     notes: tuple[str, ...] = ()
     n_rows: int | None = None  # learned from; None once stored
     left_out: tuple[str, ...] = ()  # identifiers that the rows come without; none once stored
@@ -76,6 +79,12 @@ class TableModel:
     def account(self) -> Account:
         """What the model tells about itself."""
         return Account.of(self.model)
+
+    @property
+    def for_people(self) -> str:
+        """What a promise for a row is worth to a person, in words; empty where nothing is promised."""
+        stated = stated_by(self.model)
+        return "" if stated is None else self.people.sentence(*stated)
 
     def draw(self, rows: int, *, seed: int = 0) -> SyntheticRows:
         """Draw rows, in random order; the same seed draws the same."""
@@ -100,6 +109,7 @@ class TableModel:
                 **layout_json.to_json(self.layout),
                 "declared": sorted(self.declared),
                 "fresh": [to_plain(item) for item in self.fresh],
+                "people": to_plain(self.people.stored()),
             }
             write_text(place / LAYOUT, json.dumps(about, indent=1) + "\n")
 
@@ -108,21 +118,30 @@ class TableModel:
         """Open what :meth:`save` wrote."""
         place = Path(folder)
         model = load_model(place)
-        layout, declared, fresh = _read_layout(place)
+        layout, declared, fresh, people = _read_layout(place)
         privacy = Account.of(model).privacy
         if not _belong_together(model.schema, layout, fresh) or not _keeps_to(privacy, declared):
             raise ParameterError(place, f"{LAYOUT} belongs to another model; fit the model again.")
-        said = (note(fresh, blindly=privacy is not None),) if fresh else ()
-        return cls(model=model, layout=layout, declared=declared, fresh=fresh, notes=said)
+        said = (note(fresh),) if fresh else ()
+        return cls(model=model, layout=layout, declared=declared, fresh=fresh, people=people, notes=said)
 
 
-def _read_layout(place: Path) -> tuple[Layout, frozenset[str], tuple[FreshColumn, ...]]:
-    """Return the form of the data, the columns that were declared, and those of fresh identifiers."""
+def stated_by(model: Model) -> tuple[float, float] | None:
+    """Return the ε that a model states, of whatever kind, and its δ; None if it states none."""
+    privacy: Privacy | None = Account.of(model).privacy
+    if privacy is not None:
+        return privacy.epsilon, privacy.delta
+    return model.promises.stated if isinstance(model, HybridModel) else None
+
+
+def _read_layout(place: Path) -> tuple[Layout, frozenset[str], tuple[FreshColumn, ...], RowsOfPeople]:
+    """Return the form of the data, the columns declared, those of fresh identifiers, and rows of people."""
     try:
         about = read_json(place / LAYOUT)
         layout = layout_json.from_json(about)
         declared = frozenset(require_plain(tuple[str, ...], about.get("declared"), "declared"))
-        return layout, declared, require_plain(tuple[FreshColumn, ...], about.get("fresh", ()), "fresh")
+        fresh = require_plain(tuple[FreshColumn, ...], about.get("fresh", ()), "fresh")
+        return layout, declared, fresh, require_plain(RowsOfPeople, about.get("people", {}), "people")
     except FileNotFoundError:
         raise ParameterError(
             place, "the model was stored without the form of its data; use tabveil.load_model in Python."

@@ -24,6 +24,7 @@ from tabveil.core.workers import Listener, tell, working
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.utility import measure_one
 from tabveil.protocols import Dataset, People
+from tabveil.synthesis.generators.privacy import SEED_IS_TOLD
 from tabveil.synthesis.risks import Generated
 from tabveil.version import __version__
 from tabveil.workflows.benchmark import Store, run_cells
@@ -33,6 +34,7 @@ from tabveil.workflows.benchmark.trials import MetricAnswer, MetricCell, RiskTri
 from tabveil.workflows.cells.engine import engine
 from tabveil.workflows.cells.store import content, digest
 from tabveil.workflows.cells.tasks import Run
+from tabveil.workflows.synthesizing.learning import choose, wants_secret_seed
 from tabveil.workflows.tuning import tradeoffs
 from tabveil.workflows.tuning.search import Searcher, Tuning, searcher_of
 from tabveil.workflows.tuning.space import Point
@@ -171,7 +173,7 @@ def tune(
                 checked = _check(tuning, chosen, outcome)
         tell("done", 1.0)
     return SearchFindings(
-        asked=_asked(tuning, searcher),
+        asked=_asked(tuning, searcher, tried),
         rows=rows,
         tried=tuple(tried),
         front=tradeoffs.front(tried),
@@ -315,8 +317,9 @@ def _check(tuning: Tuning, chosen: Attempt, outcome: SearchScore | str) -> Check
     )
 
 
-def _asked(tuning: Tuning, searcher: Searcher) -> tradeoffs.SearchTerms:
+def _asked(tuning: Tuning, searcher: Searcher, tried: Sequence[Attempt]) -> tradeoffs.SearchTerms:
     objectives = tuning.objectives
+    measured = [choose(tuning.generator, item.settings) for item in tried if item.score is not None]
     return tradeoffs.SearchTerms(
         version=__version__,
         title=tuning.title,
@@ -336,4 +339,5 @@ def _asked(tuning: Tuning, searcher: Searcher) -> tradeoffs.SearchTerms:
         risks=objectives.risks,
         confidence=tuning.policy.confidence,
         not_searched=tuple(name for name in tuning.policy.required if name not in objectives.metrics),
+        cautions=(SEED_IS_TOLD,) if any(map(wants_secret_seed, measured)) else (),
     )

@@ -217,6 +217,7 @@ class SearchTerms:
     risks: Mapping[str, Risk]
     confidence: float
     not_searched: tuple[str, ...]  # attacks that the policy requires and the search did not ask
+    cautions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -163,7 +163,7 @@ def test_where_all_conditions_hold_the_promise_has_its_numbers():
             {"models": [{"k": 2}], "sampling": {"beta": 0.9, "when": "before"}},
             "k = 2 is too small for beta = 0.9",
         ),
-        ({"declared": ["age"]}, "labels or ranges of columns were read from the rows"),
+        ({"declared": ["age"]}, "a schema does not declare all of sex, and the rest was read from the rows"),
     ],
 )
 def test_whatever_else_asks_the_rows_voids_it(changed, words):
@@ -260,6 +260,19 @@ def test_a_stored_promise_must_follow_from_the_settings(tmp_path):
     about["params"]["transition"] = "conditional"
     file.write_text(json.dumps(about), encoding="utf-8")
     with pytest.raises(ParameterError, match="is not one that follows from the settings"):
+        load_model(tmp_path / "model")
+
+
+def test_a_stored_noise_must_be_that_of_the_settings(tmp_path):
+    fitted(transition={"name": "noisy_conditional", "epsilon": 2}, placement="post").save(tmp_path / "model")
+    opened = load_model(tmp_path / "model")
+    assert opened.promises.stated == (2.0, 0.0)
+    assert any(text.startswith("The noise of the transition (ε = 2)") for text in opened.promises.sentences())
+    file = tmp_path / "model" / "model.json"
+    about = json.loads(file.read_text(encoding="utf-8"))
+    about["state"]["promises"]["noise"] = 0.1
+    file.write_text(json.dumps(about), encoding="utf-8")
+    with pytest.raises(ParameterError, match="is not that of the settings"):
         load_model(tmp_path / "model")
 
 

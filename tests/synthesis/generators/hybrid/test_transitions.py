@@ -253,9 +253,10 @@ def test_noise_is_as_large_as_epsilon_shared_by_the_columns_wants(noise):
     for _ in range(800):
         weights = transition.learn(rows, rng=rng).weights[1]
         found.append(weights[0] / weights[1])  # (400 + X) / (100 + Y)
-    # Two columns: half of ε for each. Var X = 2 a / (1 - a)² with a = e^-0.5, or 2 / 0.5².
-    a = np.exp(-0.5)
-    variance = {"geometric": 2 * a / (1 - a) ** 2, "laplace": 2 / 0.5**2}[noise]
+    # Two columns, two counts moved in each: a quarter of ε. Var X = 2 a / (1 - a)² with a = e^-0.25, or
+    # 2 / 0.25².
+    a = np.exp(-0.25)
+    variance = {"geometric": 2 * a / (1 - a) ** 2, "laplace": 2 / 0.25**2}[noise]
     expected = np.sqrt(variance * (1 / 100**2 + 400**2 / 100**4))
     assert np.std(found) == pytest.approx(expected, rel=0.15)
     assert np.mean(found) == pytest.approx(4, abs=0.1)

@@ -1,7 +1,7 @@
 """The values of a column that a hierarchy must cover, levels of labels for them, and what entries lack."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -58,6 +58,12 @@ class ColumnValues:
             clock=place.step if place is not None and place.kind is Kind.MOMENT else None,
             layout=layout,
         )
+
+    def without_rows(self) -> Self:
+        """Return the same as if no row had been asked: all values that can be listed, and missing ones."""
+        cells, texts = self.possible()
+        nobody = np.zeros(len(cells), dtype=np.int64)
+        return replace(self, cells=cells, texts=texts, counts=nobody, has_missing=True)
 
     @property
     def name(self) -> str:

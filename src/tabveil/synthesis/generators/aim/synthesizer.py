@@ -156,6 +156,7 @@ class Aim(Maker):
     delta: float = 1e-9
     workload: tuple[str, ...] | None = None
     public: tuple[str, ...] = ()
+    partly: tuple[tuple[str, ...], ...] = ()
     max_model_mb: float = 4.0
     rounds: int | None = None
     iterations: int = 100
@@ -238,6 +239,7 @@ class Aim(Maker):
         return Privacy.over(
             schema,
             self.public,
+            self.partly,
             mechanism="AIM: Gaussian noise on counts, exponential mechanism for what to count",
             epsilon=self.epsilon,
             delta=self.delta,

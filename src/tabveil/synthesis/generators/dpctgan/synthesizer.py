@@ -161,6 +161,7 @@ class DpCtgan(Maker):
     epsilon: float = 1.0
     delta: float = 1e-5
     public: tuple[str, ...] = ()
+    partly: tuple[tuple[str, ...], ...] = ()
     counting: float = 0.3
     epochs: int = 300
     sampled: float = 0.2
@@ -265,6 +266,7 @@ class DpCtgan(Maker):
         return Privacy.over(
             schema,
             self.public,
+            self.partly,
             mechanism=(
                 "Gaussian noise on counts, then DP-SGD on the critic (Poisson-sampled rows, clipped "
                 "gradients, Gaussian noise)"

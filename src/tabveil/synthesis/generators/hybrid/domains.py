@@ -101,13 +101,14 @@ class Domain:
         return float((first + (n - 1) // 2) * 10.0**-self.column.decimals)
 
     def locate(self, codes: Floats, cells: Floats) -> Indices:
-        """Return the bin of each cell (n,) among those of its generalized value; -1 where that is missing."""
+        """Return the bin of each cell (n,) among those of its generalized value; -1 where there is none."""
         found = np.full(len(codes), -1, dtype=np.int64)
         for code in np.unique(codes[~np.isnan(codes)]).astype(np.int64):
             chosen = np.flatnonzero(codes == code)
             start, end = self.starts[code], self.starts[code + 1]
             places = np.searchsorted(self.low[start:end], cells[chosen], side="right") - 1  # NaN stands last
-            found[chosen] = start + np.clip(places, 0, end - start - 1)
+            nowhere = np.isnan(cells[chosen]) & ~np.isnan(self.low[end - 1])
+            found[chosen] = np.where(nowhere, -1, start + np.clip(places, 0, end - start - 1))
         return found
 
     def arrays(self) -> Arrays:
@@ -211,8 +212,11 @@ class ClassCells:
         return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), others)
 
 
-def domains_of(found: Anonymization, *, most_bins: int) -> tuple[Domain, ...]:
-    """Return what the generalized values of each generalized column stand for; ranges in so many bins."""
+def domains_of(found: Anonymization, *, most_bins: int, with_missing: bool = True) -> tuple[Domain, ...]:
+    """Return what the generalized values of each generalized column stand for; ranges in so many bins.
+
+    Without ``with_missing``, what stands for a missing value and for others stands for the others alone.
+    """
     release = found.table.schema
     domains = []
     for place, hierarchy in enumerate(found.hierarchies):
@@ -222,7 +226,13 @@ def domains_of(found: Anonymization, *, most_bins: int) -> tuple[Domain, ...]:
         if levels != {0}:
             assert isinstance(generalized, Categorical), "a generalized column holds labels"
             bins = [
-                _bins(column, hierarchy, *_coarsest(hierarchy, levels, label), most_bins)
+                _bins(
+                    column,
+                    hierarchy,
+                    *_coarsest(hierarchy, levels, label),
+                    most_bins,
+                    with_missing=with_missing,
+                )
                 for label in generalized.labels
             ]
             low, high, sizes = (np.concatenate([[], *(each[part] for each in bins)]) for part in range(3))
@@ -242,12 +252,12 @@ def _coarsest(hierarchy: Hierarchy, levels: Iterable[int], label: str) -> tuple[
 
 
 def _bins(
-    column: Column, hierarchy: Hierarchy, level: int, value: int, most_bins: int
+    column: Column, hierarchy: Hierarchy, level: int, value: int, most_bins: int, *, with_missing: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Return low, high and size of the bins of one generalized value."""
     leaves = hierarchy.cells[hierarchy.members(level, value)]
-    missing = np.isnan(leaves).any()
     cells = leaves[np.isfinite(leaves)]
+    missing = np.isnan(leaves).any() and (with_missing or not len(cells))
     if isinstance(column, Numeric):  # a file may list leaves that the column cannot have
         cells = within(column, cells[(cells >= column.low) & (cells <= column.high)])
     cells = np.unique(cells)

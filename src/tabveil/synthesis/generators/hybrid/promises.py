@@ -15,13 +15,14 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import bdtrc
 
-from tabveil.core import check
+from tabveil.core import check, wording
 from tabveil.core.sampling import group_equal_rows
 from tabveil.core.settings import values
 from tabveil.core.storage.plain import FORBID_OTHERS
-from tabveil.core.table import Indices, Numeric, Schema, Table
+from tabveil.core.table import Column, Indices, Numeric, Schema, Table
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.synthesis.generators.hybrid.way_back import GeneralizedRows, Transition
+from tabveil.synthesis.generators.privacy import WARNING
 
 if TYPE_CHECKING:
     from tabveil.synthesis.anonymize.configuration import AnonymizationSettings
@@ -161,7 +162,7 @@ class Promises:
 
     ``k`` and ``diversity`` are those of the anonymized table, ``k_learned`` and ``diversity_learned`` those
     of the rows of it that take part: sampling makes classes smaller. ``voided`` says why differential privacy
-    is not promised.
+    is not promised. ``noise`` is the ε of the transition's noise, and ``covers`` what that says and does not.
     """
 
     __pydantic_config__ = FORBID_OTHERS
@@ -172,6 +173,8 @@ class Promises:
     diversity_learned: Mapping[str, int] = field(default_factory=dict)
     sampled: SampledPrivacy | None = None
     voided: tuple[str, ...] = ()
+    noise: float | None = None
+    covers: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -190,9 +193,16 @@ class Promises:
             voided=voided,
         )
 
+    @property
+    def stated(self) -> tuple[float, float] | None:
+        """The ε that is stated, of whatever kind, and its δ; None if none is."""
+        if self.sampled is not None:
+            return self.sampled.epsilon, self.sampled.delta
+        return None if self.noise is None else (self.noise, 0.0)
+
     def sentences(self) -> tuple[str, ...]:
         """Say what is promised and what is not."""
-        return tuple(text for text in (self._classes(), self._privacy()) if text)
+        return tuple(text for text in (self._classes(), self._privacy(), *self.covers) if text)
 
     def _classes(self) -> str:
         if self.k is None:
@@ -289,6 +299,10 @@ def broken(
         return ("nothing is generalized",)
     columns = () if schema is None else schema.columns
     names = {column.name for column in columns}
+    known = names if declared is None else set(declared)
+    open_columns = [column.name for column in columns if column.name not in known]
+    some = wording.listed(open_columns)
+    left_open = f"a schema does not declare all of {some}, and the rest was read from the rows"
     conditions = (
         (asked.levels is None, "the levels were searched for, which asks the rows"),
         (bool(asked.automatic), "hierarchies were made from the values of the rows"),
@@ -298,10 +312,7 @@ def broken(
         ),
         (bool(names - set(asked.hierarchies)), "columns without a hierarchy are learned as they are"),
         (
-            any(
-                isinstance(each, Numeric) and not (each.integer and each.high - each.low < MOST_LISTED)
-                for each in columns
-            ),
+            not all(map(_listed, columns)),
             "not all values of a column can be listed, so its hierarchy is made from those of the rows",
         ),
         (asked.suppression < 1, "whether anything is released depends on the rows"),
@@ -310,12 +321,37 @@ def broken(
             "records are not sampled one by one before they are generalized",
         ),
         (transition.asks_rows, "the transition asks the rows"),
-        (
-            declared is not None and bool(names - set(declared)),
-            "labels or ranges of columns were read from the rows, as no schema declares them",
-        ),
+        (bool(open_columns), left_open),
     )
     reasons = tuple(reason for holds, reason in conditions if holds)
     if not reasons and SampledPrivacy.of(sampling.beta, asked.k) is None:
         return (f"k = {asked.k} is too small for beta = {sampling.beta:g}",)
     return reasons
+
+
+def uncovered(asked: "AnonymizationSettings", schema: Schema, declared: Iterable[str] | None) -> str:
+    """Say of which columns the rows decided what a generalized value may stand for, which no noise covers."""
+    from tabveil.synthesis.anonymize.building.graded import Dates, NumberIntervals  # noqa: PLC0415
+
+    known = schema.names if declared is None else tuple(declared)
+    read = [
+        name
+        for name, entry in asked.hierarchies.items()
+        if name not in known
+        or name in asked.automatic
+        or not (_listed(schema[name]) or isinstance(entry, NumberIntervals | Dates))
+    ]
+    if not read:
+        return ""
+    return (
+        f"{WARNING}: the noise of the transition does not cover which values there may be in "
+        f"{wording.listed(read)}: that was read from the rows. Declare labels, or low and high, in a schema, "
+        "and write hierarchies down."
+    )
+
+
+def _listed(column: Column) -> bool:
+    """Whether all values that a column may have can be listed."""
+    if isinstance(column, Numeric):
+        return column.integer and column.high - column.low < MOST_LISTED
+    return True

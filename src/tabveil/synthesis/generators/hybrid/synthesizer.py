@@ -3,9 +3,10 @@
 A fitted one is a generator that learned anonymized rows, and perhaps the way back to concrete values.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -23,7 +24,7 @@ from tabveil.protocols import Synthesizer
 from tabveil.synthesis.anonymize import Anonymization
 from tabveil.synthesis.anonymize.search import BUDGET
 from tabveil.synthesis.generators.hybrid.plain_settings import as_plain, read_named
-from tabveil.synthesis.generators.hybrid.promises import Promises, SampledPrivacy, Sampling, broken
+from tabveil.synthesis.generators.hybrid.promises import Promises, SampledPrivacy, Sampling, broken, uncovered
 from tabveil.synthesis.generators.hybrid.transitions import read_transition
 from tabveil.synthesis.generators.hybrid.way_back import (
     GeneralizedRows,
@@ -41,7 +42,7 @@ from tabveil.synthesis.generators.models import (
     require_rows,
     require_synthesizer,
 )
-from tabveil.synthesis.generators.privacy import PUBLIC, WARNING
+from tabveil.synthesis.generators.privacy import PARTLY, PUBLIC, WARNING
 
 if TYPE_CHECKING:
     from tabveil.synthesis.anonymize.configuration import AnonymizationSettings
@@ -113,6 +114,10 @@ class HybridModel(FittedModel):
         require(
             said is None or said.says_the_same(made_by.sampled_privacy(schema)),
             "the stored promise of differential privacy is not one that follows from the settings",
+        )
+        require(
+            known.promises.noise in (None, made_by.noise()),
+            "the stored ε of the transition's noise is not that of the settings",
         )
         stored = Stored(
             schema=schema,
@@ -296,7 +301,10 @@ class Hybrid(Maker):
         seeds = (rng.integers(2**32, size=4) for _ in range(3))
         of_sampling, of_transition, of_generator = map(np.random.default_rng, seeds)
         tell("preparing", 0.0)
-        voided = broken(generalizing, sampling, self.way(), schema=table.schema, declared=declared)
+        way = self.way()
+        declared = None if declared is None else tuple(declared)
+        voided = broken(generalizing, sampling, way, schema=table.schema, declared=declared)
+        blind = bool(way.covers) or not voided  # where ε is stated, no row may have a say in the hierarchies
         if sampling.when == "before" or generalizing is None:
             table = table.take(sampling.draw(table, None, rng=of_sampling))
         found, back, promises = None, None, Promises(voided=voided)
@@ -304,15 +312,19 @@ class Hybrid(Maker):
             from tabveil.synthesis.anonymize.configuration import generalize  # noqa: PLC0415
 
             with part(0, _PREPARED):
-                found = generalize(generalizing, table, layout)
+                found = generalize(generalizing, table, layout, blind=blind)
             chosen = np.arange(len(found.rows))
             if sampling.when == "after":
                 chosen = sampling.draw(found.table, found.classes, rng=of_sampling)
-            rows = GeneralizedRows(found=found, chosen=chosen)
+            rows = GeneralizedRows(found=found, chosen=chosen, blind=blind)
+            read = uncovered(generalizing, table.schema, declared)
             table = rows.table
             if any(level > 0 for node in found.nodes for level in node):
-                back = self.way().learn(rows, rng=of_transition)
+                back = way.learn(rows, rng=of_transition)
             promises = Promises.of(generalizing, rows, beta=sampling.beta, voided=voided)
+            if back is not None and way.covers:
+                covers = (way.covers, *([read] if read else []))
+                promises = replace(promises, noise=self.noise(), covers=covers)
         return _Prepared(
             anonymization=found,
             generalized=table,
@@ -334,13 +346,16 @@ class Hybrid(Maker):
             account = Account.of(parts[GENERATOR])
         tell("pipeline ready", 1.0)
         found = prepared.anonymization
-        covers = [self.way().covers] if prepared.way_back is not None and self.way().covers else []
         return HybridModel(
             made_by=self,
             schema=table.schema,
             parts=parts,
             history=account.history,
-            notes=(*self._inner_notes(account), *prepared.promises.sentences(), *covers, *self._kept(back)),
+            notes=(
+                *self._inner_notes(account),
+                *prepared.promises.sentences(),
+                *self._kept(back),
+            ),
             drawn=learned.schema,
             promises=prepared.promises,
             rows=None if inner is not None else np.array(learned.values),
@@ -370,6 +385,11 @@ class Hybrid(Maker):
             return None
         return SampledPrivacy.of(sampling.beta, generalizing.k)
 
+    def noise(self) -> float | None:
+        """Return the ε of the noise that the transition adds; None if it adds none."""
+        way = self.way()
+        return float(getattr(way, "epsilon", math.inf)) if way.covers else None
+
     def way(self) -> Transition:
         """Return the transition."""
         return read_transition(self.transition)
@@ -395,8 +415,9 @@ class Hybrid(Maker):
         if name == self.name:
             raise ParameterError("generator", "a pipeline needs another generator than itself.")
         kind = GENERATORS.find("generator", name)
-        if PUBLIC in settings:
-            raise ParameterError("generator", f"{PUBLIC!r} belongs to a promise, which a pipeline voids.")
+        for own in (PUBLIC, PARTLY):
+            if own in settings:
+                raise ParameterError("generator", f"{own!r} belongs to a promise, which a pipeline voids.")
         return require_synthesizer(make(kind, settings))
 
 

@@ -316,19 +316,21 @@ class SmoothedConditional(_Histograms):
 
 
 Noise = Literal["geometric", "laplace"]
+_COUNTS_MOVED = 2  # by a row that has another value
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyConditional(_Histograms):
     """Draw from the class as it was counted with noise: ε bounds what its histograms tell of a row in it.
 
-    A row lies in one bin of its class in each column that is generalized, so that ``epsilon`` is shared
-    evenly by these columns, and every count of a column gets noise for its share: the two-sided geometric
+    Two tables are neighbors if one row has other values in its generalized columns that lie in the same
+    class: the classes, and how many rows each has, are taken as given. Then a row leaves one bin and enters
+    another in each of these columns, and two counts of a column change by one. So ``epsilon`` is shared
+    evenly by the columns, and each count gets noise for half of its column's share: the two-sided geometric
     kind, or Laplace's. Counts below zero are zero, and a class without any is drawn evenly. Numbers are drawn
     evenly within one of ``bins`` parts of their interval; fewer parts have less noise.
 
-    The classes are taken as given. Which classes there are, the generalized rows, all other columns and the
-    generator are not covered by ε.
+    Which classes there are, the generalized rows, all other columns and the generator are not covered by ε.
     """
 
     epsilon: float = 1.0
@@ -351,17 +353,18 @@ class NoisyConditional(_Histograms):
     def covers(self) -> str:
         """What ε covers, and what not."""
         return (
-            f"The noise of the transition (ε = {self.epsilon:g}) covers the values of rows within their "
-            "classes, where the classes are taken as given. It does not cover which classes there are, the "
-            "generalized rows, other columns or the generator, and it holds while the seed is secret."
+            f"The noise of the transition (ε = {self.epsilon:g}) covers the values of a row within its "
+            "class: two tables are neighbors if one row has others of the same class, and the classes and "
+            "their sizes are taken as given. It does not cover which classes there are, the generalized "
+            "rows, other columns or the generator, and it holds while the seed is secret."
         )
 
     def weigh(
         self, cells: ClassCells, counts: Floats, everywhere: Floats, *, n_columns: int, rng: Generator
     ) -> Floats:
-        """Add noise for the column's share of ε."""
+        """Add noise for the column's share of ε: another value is one row less here and one more there."""
         del everywhere
-        noisy = counts + self._drawn(len(counts), self.epsilon / n_columns, rng=rng)
+        noisy = counts + self._drawn(len(counts), self.epsilon / n_columns / _COUNTS_MOVED, rng=rng)
         return cells.normalized(np.maximum(noisy, 0.0), cells.domain.sizes[cells.bins])
 
     def _drawn(self, n: int, epsilon: float, *, rng: Generator) -> Floats:

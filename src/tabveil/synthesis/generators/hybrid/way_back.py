@@ -24,10 +24,15 @@ from tabveil.synthesis.generators.hybrid.domains import Domain, domains_of
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GeneralizedRows:
-    """The rows that take part: generalized, and as they were."""
+    """The rows that take part: generalized, and as they were.
+
+    Where ``blind``, no row decides whether a generalized value stands for a missing one beside others: it
+    does not.
+    """
 
     found: Anonymization
     chosen: Indices  # (m,) which released rows take part
+    blind: bool = False
 
     @cached_property
     def table(self) -> Table:
@@ -48,7 +53,7 @@ class GeneralizedRows:
 
     def domains(self, most_bins: int = 1) -> tuple[Domain, ...]:
         """Return what each generalized column may stand for."""
-        return domains_of(self.found, most_bins=most_bins)
+        return domains_of(self.found, most_bins=most_bins, with_missing=not self.blind)
 
 
 class Transition(Protocol):
@@ -68,7 +73,10 @@ class Transition(Protocol):
 
     @property
     def covers(self) -> str:
-        """What noise that it adds promises, and what not; empty if it adds none. It needs a secret seed."""
+        """What noise that it adds promises, and what not; empty if it adds none. It needs a secret seed.
+
+        Its ε is then the setting ``epsilon``.
+        """
         ...
 
     def learn(self, rows: GeneralizedRows, *, rng: Generator) -> "WayBack":

@@ -179,6 +179,7 @@ class PateGan(Maker):
     epsilon: float = 1.0
     delta: float = 1e-5
     public: tuple[str, ...] = ()
+    partly: tuple[tuple[str, ...], ...] = ()
     teachers: Literal["agreement", "networks"] = "agreement"
     n_teachers: int | None = None
     iterations: int | None = None
@@ -305,6 +306,7 @@ class PateGan(Maker):
         return Privacy.over(
             schema,
             self.public,
+            self.partly,
             mechanism=f"PATE-GAN: {RELEASED[self.teachers]}",
             epsilon=min(self.epsilon, self.accountant.epsilon(plan.n_votes, plan.noise, self.delta)),
             delta=self.delta,
