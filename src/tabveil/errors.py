@@ -1,6 +1,34 @@
 """What can go wrong, by whose doing."""
 
+import re
 from typing import Any, Self
+
+LONGEST_VALUE = 80
+"""So many characters at most of what somebody wrote are said back."""
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_LONG = re.compile(rf"(?<![^\W_])(?:{_QUOTED})(?![^\W_])|\S{{{LONGEST_VALUE + 1},}}", re.DOTALL)
+_LISTED = re.compile(r"(?<=got )[\[({].*[\])}]", re.DOTALL)
+
+
+def shortened(message: str) -> str:
+    """Return a message in which no value is longer than a line: one in quotes, a list, a word without end.
+
+    Their two ends stay, as the end of a path says which file it is.
+
+    >>> shortened(f"no column {'x' * 100!r}.")
+    "no column 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'."
+    """
+    return _LONG.sub(_cut, _LISTED.sub(_cut, message)) if len(message) > LONGEST_VALUE else message
+
+
+def _cut(found: re.Match[str]) -> str:
+    text, quote = found.group(), found.group()[0] if found.group()[0] in "'\"" else ""
+    value = text[1:-1] if quote else text
+    if len(value) <= LONGEST_VALUE:
+        return text
+    half = LONGEST_VALUE // 2
+    return f"{quote}{value[:half]}…{value[1 - half :]}{quote}"
 
 
 class TabveilError(ValueError):
@@ -42,7 +70,7 @@ class TabveilError(ValueError):
 
     def __str__(self) -> str:
         told = ": ".join(self.args)
-        return f"{told} {self.hint}" if self.hint else told
+        return shortened(f"{told} {self.hint}" if self.hint else told)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Come whole from another process, whatever a kind of error is made of."""
