@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, seed, settings
-from supplies.hostile_settings import BASES, hostile
+from supplies.hostile_settings import BASES, LISTS, PLANTED, STRANGE, hostile
+from supplies.time_limits import time_limit
 from typer.testing import CliRunner
 
 from tabveil.cli import app
@@ -27,10 +28,13 @@ COMMANDS = {
     "schema": ["audit", *PEOPLE, "--schema", "FILE", *QUICK],
     "synthesize": ["synthesize", "--data", "people.csv", *CONTROL, "--config", "FILE", *OUT],
     "anonymize": ["anonymize", "--data", "people.csv", "--config", "FILE", *OUT],
+    "split": ["split", "--data", "people.csv", "--out", "parts", "--policy", "FILE", "--force"],
+    "pipeline": ["pipeline", "--data", "people.csv", *CONTROL, "--config", "FILE", *OUT, *QUICK],
+    "attack": ["attack", "--data", "people.csv", "--config", "FILE", "--fits", "40", "--targets", "2", "-q"],
     "benchmark": ["benchmark", "run", "FILE", "--store", "found", "--workers", "1", "--quiet"],
     "tune": ["tune", "--config", "FILE", "--store", "searched", "--workers", "1", "--quiet"],
 }
-LONGEST = 600
+LONGEST, LONGEST_VALUE = 600, 80
 
 
 @pytest.mark.parametrize("kind", COMMANDS)
@@ -53,14 +57,27 @@ def test_files_with_something_wrong(kind, monkeypatch):
         @given(hostile(kind))
         def refused_or_done(file):
             suffix, data = file
-            Path(f"file{suffix}").write_bytes(data)
-            check(run(kind, f"file{suffix}"))
+            path = f"file{suffix}"
+            put(path, data)
+            check(run(kind, path))
 
         refused_or_done()
 
 
+def put(path, data):
+    """Write bytes, or make something strange."""
+    if Path(path).is_dir() and not Path(path).is_symlink():
+        Path(path).rmdir()
+    Path(path).unlink(missing_ok=True)
+    if isinstance(data, str):
+        STRANGE[data](path)
+    else:
+        Path(path).write_bytes(data)
+
+
 def prepare(folder, monkeypatch):
     monkeypatch.chdir(folder)
+    os.mkfifo("pipe")
     for name, rows in (("people.csv", range(40)), ("control.csv", range(100, 140))):
         pd.DataFrame(
             {
@@ -79,7 +96,8 @@ def prepare(folder, monkeypatch):
 
 def run(kind, file):
     words = [file if word == "FILE" else word for word in COMMANDS[kind]]
-    return CliRunner().invoke(app, words, env={"COLUMNS": "80"})
+    with time_limit():
+        return CliRunner().invoke(app, words, env={"COLUMNS": "80"})
 
 
 def check(done):
@@ -91,3 +109,6 @@ def check(done):
     lines = [line for line in done.stderr.splitlines() if line.startswith("tabveil: ")]
     assert len(lines) == 1, done.stderr
     assert len(lines[0]) <= LONGEST, lines[0]
+    for planted in (*PLANTED, *map(str, LISTS)):
+        pieces = {planted[start : start + LONGEST_VALUE + 1] for start in range(20)}
+        assert not any(piece in done.stderr for piece in pieces), lines[0]
