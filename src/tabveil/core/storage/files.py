@@ -28,7 +28,7 @@ MOST_JSON = 1 << 28
 """Bytes of a JSON file; the largest that we write list the labels of a column, one for each row."""
 LONGEST_MESSAGE = 300
 _DEEPEST_JSON = 100  # levels of lists and mappings; the deepest of ours has about twenty
-_MOST_JSON_DIGITS = 40  # of a whole number: the largest that we write is a seed of 128 bits
+_MOST_JSON_DIGITS = 300  # of a whole number, so that all of them are finite
 
 _KINDS = {
     stat.S_IFIFO: "a pipe",
@@ -105,14 +105,18 @@ def _require_ordinary(path: Path, about: os.stat_result) -> None:
         raise Unreadable(f"{path.name} is {kind}, not a file")
 
 
-def read_json(path: Path, *, most: int = MOST_JSON) -> Any:  # noqa: ANN401 - JSON types
-    """Read a JSON file of ``most`` so many bytes, as :func:`parse_json` reads it."""
+def read_bytes(path: Path, *, most: int) -> bytes:
+    """Read an ordinary file of so many bytes at most."""
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:
             raise Unreadable(f"{path.name} has {size:,} bytes; at most {most:,} are read")
-        written = file.read(most + 1)
-    return parse_json(written, path.name)
+        return file.read(most)
+
+
+def read_json(path: Path, *, most: int | None = None) -> Any:  # noqa: ANN401 - JSON types
+    """Read a JSON file of ``most`` so many bytes, as :func:`parse_json` reads it."""
+    return parse_json(read_bytes(path, most=MOST_JSON if most is None else most), path.name)
 
 
 def parse_json(written: bytes, name: str) -> Any:  # noqa: ANN401 - JSON types
@@ -121,12 +125,14 @@ def parse_json(written: bytes, name: str) -> Any:  # noqa: ANN401 - JSON types
         data = json.loads(
             written.decode("utf-8"),
             parse_float=_finite,
-            parse_int=_short_integer,
+            parse_int=_bounded,
             parse_constant=_refuse_constant,
             object_pairs_hook=_mapping,
         )
         if b"\\u" in written:  # half a character, which only an escape can stand for
             json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except Unreadable as error:
+        raise Unreadable(f"{name} holds {error}") from None
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"{name} is not valid JSON") from error
     if written.count(b"[") + written.count(b"{") > _DEEPEST_JSON and _is_deeper(data, _DEEPEST_JSON):
@@ -137,7 +143,7 @@ def parse_json(written: bytes, name: str) -> Any:  # noqa: ANN401 - JSON types
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands there twice")
+        raise Unreadable("a key twice")
     return found
 
 
@@ -150,8 +156,10 @@ def _is_deeper(data: object, depth: int) -> bool:
     return bool(level)
 
 
-def _short_integer(text: str) -> int:
-    return int(text) if len(text) <= _MOST_JSON_DIGITS else int(_refuse_constant(text))
+def _bounded(text: str) -> int:
+    if len(text) > _MOST_JSON_DIGITS:
+        raise Unreadable(f"a whole number of more than {_MOST_JSON_DIGITS} digits")
+    return int(text)
 
 
 def _finite(text: str) -> float:
