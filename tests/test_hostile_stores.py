@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from tabveil.cli import app
 from tabveil.datasets import hospital
 
-EXAMPLES = int(os.environ.get("TABVEIL_HOSTILE_STORES", "12"))
+EXAMPLES = int(os.environ.get("TABVEIL_HOSTILE_STORES", "8"))
 """How many damages of each kind of store; by hand, hundreds."""
 
 STUDY = {

@@ -22,13 +22,24 @@ def shortened(message: str) -> str:
     return _LONG.sub(_cut, _LISTED.sub(_cut, message)) if len(message) > LONGEST_VALUE else message
 
 
-def _cut(found: re.Match[str]) -> str:
-    text, quote = found.group(), found.group()[0] if found.group()[0] in "'\"" else ""
-    value = text[1:-1] if quote else text
-    if len(value) <= LONGEST_VALUE:
-        return text
+def cut(value: str) -> str:
+    """Return a value that is no longer than a line, or both its ends."""
     half = LONGEST_VALUE // 2
-    return f"{quote}{value[:half]}…{value[1 - half :]}{quote}"
+    return value if len(value) <= LONGEST_VALUE else f"{value[:half]}…{value[1 - half :]}"
+
+
+def told(value: object) -> str:
+    """Return a value as Python writes it, no longer than a line.
+
+    >>> told("0.1"), told(None)
+    ("'0.1'", 'None')
+    """
+    return cut(repr(value))
+
+
+def _cut(found: re.Match[str]) -> str:
+    text = found.group()
+    return f"{text[0]}{cut(text[1:-1])}{text[0]}" if text[0] in "'\"" else cut(text)
 
 
 class TabveilError(ValueError):
@@ -69,7 +80,7 @@ class TabveilError(ValueError):
         return found
 
     def __str__(self) -> str:
-        told = ": ".join(self.args)
+        told = ": ".join((*map(cut, self.owners), self.problem))
         return shortened(f"{told} {self.hint}" if self.hint else told)
 
     def __reduce__(self) -> tuple[Any, ...]:

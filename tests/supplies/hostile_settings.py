@@ -128,7 +128,9 @@ BASES["attack"] = {
     "rare_labels": "keep",
     "identifiers": "fresh",
 }
-"""Settings that are in order, of every kind of file."""
+BASES["hierarchy"] = b"a;x;*\nb;x;*\nc;y;*\n"
+BASES["key"] = b"ab" * 32 + b"\n"
+"""Settings that are in order, of every kind of file; bytes are what is no YAML."""
 
 PLANTED = ("x" * 5000, "ö" * 200, "plant " * 900, "p/" * 2500, "it's " * 900, '"q" ' * 900)
 """Values that are too long to be said back."""
@@ -190,12 +192,13 @@ STRANGE = {
 @st.composite
 def hostile(draw, kind):
     """A file of this kind, as its suffix and its bytes, or the name of something strange."""
+    base = BASES[kind]
     how = draw(st.sampled_from(["changed"] * 6 + ["mangled"] * 3 + ["strange"]))
+    suffix, whole = (".yaml", base) if isinstance(base, bytes) else written(base, as_json=draw(st.booleans()))
     if how == "strange":
-        return draw(st.sampled_from([".yaml", ".json"])), draw(st.sampled_from(sorted(STRANGE)))
-    if how == "changed":
+        return suffix, draw(st.sampled_from(sorted(STRANGE)))
+    if how == "changed" and not isinstance(base, bytes):
         return draw(changed(kind))
-    suffix, whole = written(BASES[kind], as_json=draw(st.booleans()))
     for _ in range(draw(st.integers(1, 3))):
         whole = draw(mangled(whole))
     return suffix, whole

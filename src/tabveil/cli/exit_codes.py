@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 from typer.core import TyperGroup
 
 from tabveil.cli.screen import complain
-from tabveil.errors import TabveilError
+from tabveil.errors import TabveilError, cut
 
 CELLS_FAILED = 1
 NOTHING_FOUND = 1
@@ -118,7 +118,8 @@ def exit_code(command: Callable[[], Any]) -> int:
     except TabveilError as error:
         return complain(str(error), BAD_INPUT)
     except OSError as error:
-        return complain(f"{error.filename or 'file'}: {error.strerror or 'cannot be used'}.", BAD_INPUT)
+        name, why = cut(str(error.filename or "file")), error.strerror or "cannot be used"
+        return complain(f"{name}: {why}.", BAD_INPUT)
     except MemoryError:
         return complain("not enough memory for tables of this size.", BAD_INPUT)
     except Exception as error:  # the last door: nothing beyond it may print a traceback

@@ -55,7 +55,7 @@ def read(source: str | Path | Mapping[str, Any] | Model | None, model: type[Mode
 
 def place(source: object, what: str) -> str:
     """Say where settings stand, for a complaint: a file by its name."""
-    return f'{what} "{Path(source).name}"' if isinstance(source, (str, Path)) else what
+    return f'{what} "{check.shown(Path(source).name, 80)}"' if isinstance(source, (str, Path)) else what
 
 
 def complaint(error: ValidationError) -> str:

@@ -272,7 +272,7 @@ def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: 
         return DatasetChoice(label=_name_of(key, given), dataset=given)
     label, name, parameters = _parts(key, given, default="file" if "file" in given else None)
     for setting in ("file", "schema"):
-        if name == "file" and parameters.get(setting) is not None:
+        if name == "file" and setting in parameters and (setting, parameters[setting]) != ("schema", None):
             if not isinstance(parameters[setting], (str, Path)):
                 raise ParameterError(key, f"{setting} must be the name of a file.")
             parameters[setting] = folder / parameters[setting]

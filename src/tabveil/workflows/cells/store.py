@@ -72,7 +72,8 @@ def _files(settings: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - JSON t
     """Digest the files that settings name, so that what a former one led to is not taken for what it says."""
     match settings:
         case {"file": str(name)} if Path(name).is_file():
-            yield name, hashlib.sha256(Path(name).read_bytes()).hexdigest()
+            with Path(name).open("rb") as file:
+                yield name, hashlib.file_digest(file, "sha256").hexdigest()
         case dict():
             for value in settings.values():
                 yield from _files(value)
