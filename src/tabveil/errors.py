@@ -80,8 +80,8 @@ class TabveilError(ValueError):
         return found
 
     def __str__(self) -> str:
-        told = ": ".join((*map(cut, self.owners), self.problem))
-        return shortened(f"{told} {self.hint}" if self.hint else told)
+        told = shortened(": ".join((*map(cut, self.owners), self.problem)))
+        return f"{told} {self.hint}" if self.hint else told  # which may name a file to look into
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Come whole from another process, whatever a kind of error is made of."""

@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 from typer.core import TyperGroup
 
 from tabveil.cli.screen import complain
-from tabveil.errors import TabveilError, cut
+from tabveil.errors import TabveilError, cut, shortened
 
 CELLS_FAILED = 1
 NOTHING_FOUND = 1
@@ -126,7 +126,8 @@ def exit_code(command: Callable[[], Any]) -> int:
         if hasattr(error, "format_message"):  # what the parser raises, in every version of it
             context = getattr(error, "ctx", None)
             hint = f" See '{context.command_path} --help'." if context else ""
-            return complain(f"{error.format_message().rstrip('. ')}.{hint}", BAD_INPUT)
+            said = shortened(error.format_message().rstrip(". "))
+            return complain(f"{said}.{hint}", BAD_INPUT)
         if os.environ.get("TABVEIL_DEBUG"):
             raise
         kind = type(error).__name__

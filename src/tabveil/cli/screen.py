@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from tabveil.core.wording import escaped
-from tabveil.errors import shortened
 
 LOUD = "bold red"
 """The style of what nobody must miss."""
@@ -72,6 +71,6 @@ def show_json(text: str) -> None:
 
 def complain(message: str, code: int) -> int:
     """Say in one line on standard error what is at fault; return the exit code that says it, too."""
-    line = shortened(" ".join(message.split()))
+    line = " ".join(message.split())
     sys.stderr.write(f"tabveil: {escaped(line)}\n")
     return code

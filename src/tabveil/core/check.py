@@ -100,7 +100,8 @@ def known_names(owner: str, kind: str, names: Iterable[str], known: Collection[s
     for name in names:
         if name not in known:
             close = get_close_matches(name, known, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
+            offered = ", ".join(map(shown, known))
+            hint = f"Did you mean {quoted(close[0])}?" if close else f"Known: {offered}."
             raise ParameterError(owner, f"no {kind} {quoted(name)}.", hint=hint)
 
 

@@ -142,7 +142,7 @@ class Losses:
 MADE_AGAIN = "it is made again"
 _MOST_TOLD = 5
 _PARTS_SHOWN = 3  # of a path: the store's own name, the folder in it, the file
-_ADDRESS = re.compile(r"[0-9a-f]{32}|fits-[0-9]{6,9}")
+_ADDRESS = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,99}")
 _MOST_JSON = 1 << 24  # bytes of a cell; the largest hold the counts of some fits
 _KEY, _SEAL = "key", "seal"
 """Beside what is kept in a JSON file stand its address, and a digest of all else."""
