@@ -84,8 +84,8 @@ class MetricAnswer(PlainData):
             0.0 if self.largest is None else self.largest,
         )
         require(all(map(math.isfinite, numbers)), "numbers must be finite")
-        said = self.skipped is not None or self.informative is not None or bool(self.figures)
-        require(said, "the answer is empty")
+        said = (self.risk, self.gain, self.informative, self.skipped, self.figures or None)
+        require(any(item is not None for item in said), "the answer is empty")
 
     @property
     def measure(self) -> Estimate | None:
