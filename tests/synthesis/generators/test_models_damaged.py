@@ -198,7 +198,6 @@ def test_arrays_that_no_generator_stores_are_refused(copied, name, changes, word
     [
         ("copy", ("params", "nois"), 1, "no setting 'nois'"),
         ("copy", ("params",), [], "model.json.params: input should be a valid dictionary"),
-        ("copy", ("schema", 0, "numeric"), [0, 10**200], "schema: column 1 is neither"),
         ("copy", ("schema", 0, "numeric"), [0, 10**400], "holds a whole number of more than 300 digits"),
         ("copy", ("schema", 0, "decimals"), 400, "schema: column 1 is neither"),
         ("copy", ("schema",), [], "the schema has no columns"),

@@ -111,7 +111,7 @@ def read_bytes(path: Path, *, most: int) -> bytes:
         size = os.fstat(file.fileno()).st_size
         if size > most:
             raise Unreadable(f"{path.name} has {size:,} bytes; at most {most:,} are read")
-        return file.read(most)
+        return file.read(size)
 
 
 def read_json(path: Path, *, most: int | None = None) -> Any:  # noqa: ANN401 - JSON types
