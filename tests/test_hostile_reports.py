@@ -81,6 +81,36 @@ def test_a_changed_report_is_compared_or_refused(data):
             assert done.exit_code == 0 or done.stderr.count("\n") == 1, done.stderr
 
 
+def changed_by(change):
+    data = copy.deepcopy(GOOD)
+    change(data["results"][0])
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (changed_by(lambda result: result["risk"].update(low=0.9, high=0.1)), "beyond their bounds"),
+        (changed_by(lambda result: result["risk"].update(value=7)), "beyond their bounds"),
+        (changed_by(lambda result: result.update(p_value=77)), "has a p beyond 0 and 1"),
+        (changed_by(lambda result: result.update(p_value=-(10**400))), "holds a whole number of more than"),
+        (f'{{"seed": 1, {json.dumps(GOOD)[1:]}', "holds a key twice"),
+        (f'{{"more": {"[" * 500}{"]" * 500}, {json.dumps(GOOD)[1:]}', "too deep in each other"),
+    ],
+)
+def test_values_that_no_audit_finds_are_refused(text, why, tmp_path):
+    (tmp_path / "report.json").write_text(text)
+    with pytest.raises(ParameterError, match=rf"^report\.json: not a report of this version .*{why}"):
+        Report.read(tmp_path / "report.json")
+
+
+def test_a_large_file_is_not_read(tmp_path):
+    with (tmp_path / "report.json").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ParameterError, match="at most 268,435,456 are read"):
+        Report.read(tmp_path / "report.json")
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -1,6 +1,45 @@
 """What can go wrong, by whose doing."""
 
+import re
 from typing import Any, Self
+
+LONGEST_VALUE = 80
+"""So many characters at most of what somebody wrote are said back."""
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_LONG = re.compile(rf"(?<![^\W_])(?:{_QUOTED})(?![^\W_])|\S{{{LONGEST_VALUE + 1},}}", re.DOTALL)
+_LISTED = re.compile(r"(?<=got )[\[({].*[\])}]", re.DOTALL)
+
+
+def shortened(message: str) -> str:
+    """Return a message in which no value is longer than a line: one in quotes, a list, a word without end.
+
+    Their two ends stay, as the end of a path says which file it is.
+
+    >>> shortened(f"no column {'x' * 100!r}.")
+    "no column 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'."
+    """
+    return _LONG.sub(_cut, _LISTED.sub(_cut, message)) if len(message) > LONGEST_VALUE else message
+
+
+def cut(value: str) -> str:
+    """Return a value that is no longer than a line, or both its ends."""
+    half = LONGEST_VALUE // 2
+    return value if len(value) <= LONGEST_VALUE else f"{value[:half]}…{value[1 - half :]}"
+
+
+def told(value: object) -> str:
+    """Return a value as Python writes it, no longer than a line.
+
+    >>> told("0.1"), told(None)
+    ("'0.1'", 'None')
+    """
+    return cut(repr(value))
+
+
+def _cut(found: re.Match[str]) -> str:
+    text = found.group()
+    return f"{text[0]}{cut(text[1:-1])}{text[0]}" if text[0] in "'\"" else cut(text)
 
 
 class TabveilError(ValueError):
@@ -41,8 +80,8 @@ class TabveilError(ValueError):
         return found
 
     def __str__(self) -> str:
-        told = ": ".join(self.args)
-        return f"{told} {self.hint}" if self.hint else told
+        told = shortened(": ".join((*map(cut, self.owners), self.problem)))
+        return f"{told} {self.hint}" if self.hint else told  # which may name a file to look into
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Come whole from another process, whatever a kind of error is made of."""

@@ -128,7 +128,7 @@ def as_bytes(array):
 
 
 @st.composite
-def array_damages(draw):
+def array_damages(draw, file="arrays.npz"):
     where, spot = draw(st.floats(0, 1, exclude_max=True)), draw(st.floats(0, 1, exclude_max=True))
     how = draw(st.integers(0, 12))
     number = draw(st.sampled_from([-1, 0, 1, 2, 7, -2, 10**6, 2**31 - 1, -(2**31), np.nan, np.inf, 1e300]))
@@ -136,7 +136,7 @@ def array_damages(draw):
     junk = draw(st.binary(max_size=20))
 
     def damage(folder):
-        path = folder / "arrays.npz"
+        path = folder / file
         with np.load(path) as stored:
             arrays = {name: stored[name] for name in stored.files}
         members = {f"{name}.npy": as_bytes(array) for name, array in arrays.items()}

@@ -3,7 +3,8 @@
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels
 from tabveil.workflows.benchmark.findings import findings
-from tabveil.workflows.benchmark.plan import CellPlace, Record, Series, StudyDataset, StudyMetric, StudyPlan
+from tabveil.workflows.benchmark.plan import CellPlace, Series, StudyDataset, StudyMetric, StudyPlan
+from tabveil.workflows.benchmark.records import Record
 from tabveil.workflows.benchmark.trials import MetricAnswer
 
 LABELS = {

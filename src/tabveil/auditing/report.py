@@ -18,7 +18,7 @@ from tabveil.auditing.verdict import BAD_CONTROL, NO_CONTROL, CopiesVerdict, Ris
 from tabveil.core import check
 from tabveil.core.findings import ESTIMATES
 from tabveil.core.result import DroppedColumn, Input, Omission, Result
-from tabveil.core.storage.files import replacing, write_text
+from tabveil.core.storage.files import Unreadable, parse_json, read_json, replacing, write_text
 from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.core.wording import (
     LONGEST_TITLE,
@@ -176,7 +176,10 @@ class Report:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Rebuild what :meth:`to_json` wrote (per-row scores are not part of it)."""
-        data = json.loads(text)
+        return cls._of(parse_json(text.encode(), "the report"))
+
+    @classmethod
+    def _of(cls, data: Mapping[str, Any]) -> Self:
         return cls(
             version=from_plain(str, data["tabveil"]),
             title=from_plain(str, data["title"]),
@@ -202,16 +205,17 @@ class Report:
         where = Path(path).name
         try:
             check.ordinary_file("report", Path(path))
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+            return cls._of(read_json(Path(path)))
         except ParameterError:
             raise
         except FileNotFoundError:
             raise ParameterError(where, "there is no such file.") from None
         except OSError as error:
             raise ParameterError(where, f"cannot be read: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+            why = f" ({error})" if isinstance(error, Unreadable) else ""
             raise ParameterError(
-                where, "not a report of this version of tabveil; write one with 'tabveil audit --json'."
+                where, f"not a report of this version of tabveil{why}; write one with 'tabveil audit --json'."
             ) from None
 
     def config(self, *, folder: Path | None = None) -> str:

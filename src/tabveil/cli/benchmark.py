@@ -100,11 +100,14 @@ def report(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
 ) -> None:
     """Report a study."""
+    from tabveil.core.workers import working
     from tabveil.render.benchmark.page import page, summary
     from tabveil.workflows.benchmark.findings import find
 
     files.destinations(html=html, json=json, force=force)
-    files.write_found(find(store), page=page, summary=summary, html=html, json=json, quiet=quiet)
+    with working(warned=None if quiet else Screen(stderr=True).say):
+        found = find(store)
+    files.write_found(found, page=page, summary=summary, html=html, json=json, quiet=quiet)
 
 
 def _tell(screen: Screen, outcome: "benchmark.Outcome", store: Path) -> None:

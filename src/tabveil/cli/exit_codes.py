@@ -29,7 +29,7 @@ from typer.core import TyperGroup
 
 from tabveil.cli.screen import complain
 from tabveil.core.ending import OUR_FAULT, end_with
-from tabveil.errors import ParameterError, TabveilError
+from tabveil.errors import ParameterError, TabveilError, cut, shortened
 
 CELLS_FAILED = 1
 NOTHING_FOUND = 1
@@ -71,12 +71,8 @@ def _require_text(given: Sequence[str]) -> None:
         try:
             word.encode()
         except UnicodeEncodeError:
-            seen = _short(word.encode("ascii", "backslashreplace").decode())
+            seen = cut(word.encode("ascii", "backslashreplace").decode())
             raise ParameterError("the command line", f"'{seen}' is not UTF-8 text.") from None
-
-
-def _short(text: str, longest: int = 160) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def _give_up_printing() -> None:
@@ -137,7 +133,7 @@ def _meaning(error: BaseException) -> tuple[str, int]:
         ):  # the parser makes one of the other
             return "", UNREAD
         case OSError(errno=int()):  # without a number, it is no file's: a library could not be loaded
-            place = _short(str(error.filename or "what is printed"))
+            place = cut(str(error.filename or "what is printed"))
             return f"{place}: {error.strerror or 'cannot be used'}.", BAD_INPUT
         case _:
             return _meaning_of_others(error)
@@ -148,7 +144,7 @@ def _meaning_of_others(error: BaseException) -> tuple[str, int]:
     if hasattr(error, "format_message"):  # what the parser raises, in every version of it
         context = getattr(error, "ctx", None)
         hint = f" See '{context.command_path} --help'." if context else ""
-        return f"{error.format_message().rstrip('. ')}.{hint}", BAD_INPUT
+        return f"{shortened(error.format_message().rstrip('. '))}.{hint}", BAD_INPUT
     if os.environ.get("TABVEIL_DEBUG"):
         raise error
     if isinstance(error, SystemExit):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabveil.errors import ParameterError
+from tabveil.errors import ParameterError, told
 
 
 def at_least(owner: str, name: str, value: float, minimum: float) -> None:
@@ -25,7 +25,7 @@ def at_least(owner: str, name: str, value: float, minimum: float) -> None:
     tabveil.errors.ParameterError: Linkability: n_neighbors must be >= 1, got 0.
     """
     if not value >= minimum:
-        raise ParameterError(owner, f"{name} must be >= {minimum}, got {value!r}.")
+        raise ParameterError(owner, f"{name} must be >= {minimum}, got {told(value)}.")
 
 
 def settings_at_least(thing: Any, minimum: float, *names: str) -> None:  # noqa: ANN401 - of a class with a name
@@ -37,19 +37,19 @@ def settings_at_least(thing: Any, minimum: float, *names: str) -> None:  # noqa:
 def at_most(owner: str, name: str, value: float, maximum: float) -> None:
     """Require ``value <= maximum``."""
     if not value <= maximum:
-        raise ParameterError(owner, f"{name} must be <= {maximum:,}, got {value!r}.")
+        raise ParameterError(owner, f"{name} must be <= {maximum:,}, got {told(value)}.")
 
 
 def between(owner: str, name: str, value: float, low: float, high: float) -> None:
     """Require ``low < value < high``."""
     if not low < value < high:
-        raise ParameterError(owner, f"{name} must lie between {low} and {high}, got {value!r}.")
+        raise ParameterError(owner, f"{name} must lie between {low} and {high}, got {told(value)}.")
 
 
 def share(owner: str, name: str, value: float) -> None:
     """Require ``0 <= value <= 1``."""
     if not 0 <= value <= 1:
-        raise ParameterError(owner, f"{name} must lie from 0 to 1, got {value!r}.")
+        raise ParameterError(owner, f"{name} must lie from 0 to 1, got {told(value)}.")
 
 
 def below_one(owner: str, name: str, value: float) -> None:
@@ -61,7 +61,7 @@ def below_one(owner: str, name: str, value: float) -> None:
     tabveil.errors.ParameterError: ctgan: averaging must be at least 0 and below 1, got 1.0.
     """
     if not 0 <= value < 1:
-        raise ParameterError(owner, f"{name} must be at least 0 and below 1, got {value!r}.")
+        raise ParameterError(owner, f"{name} must be at least 0 and below 1, got {told(value)}.")
 
 
 def settings_below_one(thing: Any, *names: str) -> None:  # noqa: ANN401 - of a class with a name
@@ -73,14 +73,14 @@ def settings_below_one(thing: Any, *names: str) -> None:  # noqa: ANN401 - of a 
 def positive_share(owner: str, name: str, value: float) -> None:
     """Require ``0 < value <= 1``: a share that may be all, but not nothing."""
     if not 0 < value <= 1:
-        raise ParameterError(owner, f"{name} must be above 0 and at most 1, got {value!r}.")
+        raise ParameterError(owner, f"{name} must be above 0 and at most 1, got {told(value)}.")
 
 
 def one_of(owner: str, name: str, value: object, allowed: Collection[object]) -> None:
     """Require a member of ``allowed``."""
     if value not in allowed:
         choices = ", ".join(repr(choice) for choice in allowed)
-        raise ParameterError(owner, f"{name} must be one of {choices}; got {value!r}.")
+        raise ParameterError(owner, f"{name} must be one of {choices}; got {told(value)}.")
 
 
 def ordinary_file(owner: str, path: Path) -> None:
@@ -107,8 +107,9 @@ def known_names(owner: str, kind: str, names: Iterable[str], known: Collection[s
     for name in names:
         if name not in known:
             close = get_close_matches(name, known, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
-            raise ParameterError(owner, f"no {kind} {name!r}.", hint=hint)
+            offered = ", ".join(map(shown, known))
+            hint = f"Did you mean {quoted(close[0])}?" if close else f"Known: {offered}."
+            raise ParameterError(owner, f"no {kind} {quoted(name)}.", hint=hint)
 
 
 _LONGEST_NAME = 40

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tabveil.core.check import quoted
 from tabveil.core.estimate import Estimate
 from tabveil.core.findings import (
     ESTIMATES,
@@ -21,6 +22,7 @@ from tabveil.core.findings import (
     Setting,
 )
 from tabveil.core.settings.registry import describe, is_named
+from tabveil.core.storage.arrays import require
 from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.core.wording import name
 
@@ -204,7 +206,7 @@ class Result:
             Configuration.from_json(item) for item in details.get("configurations", {}).values()
         )
         leading = [item.setting for item in configurations if item.name == details.get("configuration")]
-        return cls(
+        found = cls(
             metric=from_plain(str, data["name"]),
             **{name: from_plain(kind, data[name]) for name, kind in _STORED.items()},
             beats_baseline=from_plain(bool, details["informative"]) if "informative" in details else None,
@@ -219,6 +221,14 @@ class Result:
             ),
             details={key: value for key, value in details.items() if key not in typed},
         )
+        named = quoted(found.key)
+        parts: tuple[Result | Configuration, ...] = (found, *configurations)
+        for part in parts:
+            estimates = (getattr(part, name) for name in ESTIMATES)
+            sound = all(item is None or item.sound for item in estimates)
+            require(sound, f"{named} has values beyond their bounds")
+            require(part.p_value is None or 0 <= part.p_value <= 1, f"{named} has a p beyond 0 and 1")
+        return found
 
 
 _STORED: Mapping[str, Any] = {

@@ -36,6 +36,8 @@ def rng(seed=0):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HalvesModel(FittedModel):
+    part_names: ClassVar[Any] = ("first", "others")
+
     turn: int
 
     def draw(self, n_rows, *, rng):

@@ -198,7 +198,7 @@ def test_arrays_that_no_generator_stores_are_refused(copied, name, changes, word
     [
         ("copy", ("params", "nois"), 1, "no setting 'nois'"),
         ("copy", ("params",), [], "model.json.params: input should be a valid dictionary"),
-        ("copy", ("schema", 0, "numeric"), [0, 10**400], "schema: column 1 is neither"),
+        ("copy", ("schema", 0, "numeric"), [0, 10**400], "holds a whole number of more than 300 digits"),
         ("copy", ("schema", 0, "decimals"), 400, "schema: column 1 is neither"),
         ("copy", ("schema",), [], "the schema has no columns"),
         ("copy", ("schema", 0, "name"), "\ud800", "model.json is not valid JSON"),
@@ -311,17 +311,48 @@ def test_data_that_are_nested_without_end_are_refused(copied):
 
 @pytest.mark.parametrize("name", ["../../model", "/etc", ".", "a/b"])
 def test_parts_stand_in_their_model(copied, name):
-    change(copied("copy") / "model.json", "parts", to=[name])
-    refused("a part's name must be letters")
+    change(copied("hybrid") / "model.json", "parts", to=[name])
+    refused("hybrid stores no part")
 
 
 def test_a_part_is_not_a_link_to_its_model(copied):
-    folder = copied("copy")
-    change(folder / "model.json", "parts", to=["one", "two"])  # opened twice as often at every step
-    (folder / "parts").mkdir()
-    for name in ("one", "two"):
-        (folder / "parts" / name).symlink_to("../..")
-    refused("parts/one is a link")
+    folder = copied("hybrid")
+    shutil.rmtree(folder / "parts" / "generator")
+    (folder / "parts" / "generator").symlink_to("../..")
+    refused("parts/generator is a link")
+
+
+@pytest.mark.parametrize("name", ["copy", "trees", "marginals"])
+def test_what_a_generator_does_not_store_is_refused(copied, name):
+    folder = copied(name)
+    shutil.copytree(folder, folder / "parts" / "generator")
+    change(folder / "model.json", "parts", to=["generator"])
+    refused(f"{name} stores no part 'generator'")
+
+
+def test_a_part_stands_there_once(copied):
+    change(copied("hybrid") / "model.json", "parts", to=["generator", "generator"])
+    refused("a part stands there twice")
+
+
+def test_parts_in_parts_end(copied):
+    """Models of which each is a part of the one before."""
+    folder = copied("hybrid")
+    shutil.rmtree(folder / "parts")
+    files = {file.name: file.read_bytes() for file in folder.iterdir()}
+    for _ in range(150):
+        folder = folder / "parts" / "generator"
+        folder.mkdir(parents=True)
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+    refused("parts lie too deep in each other")
+
+
+def test_the_part_of_a_pipeline_is_by_its_generator(copied, stored):
+    folder = copied("hybrid")
+    shutil.rmtree(folder / "parts" / "generator")
+    shutil.copytree(stored("copy"), folder / "parts" / "generator")
+    refused("the generator must be the one that was chosen, trees")
 
 
 # Layouts

@@ -1,9 +1,6 @@
 """Whatever stands in a model's folder, opening it ends well or with one line: no crash, wait or warning."""
 
-import faulthandler
-import signal
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -11,6 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from supplies.damaged_models import copy_of, damages
 from supplies.small_generators import PIPELINES, make
+from supplies.time_limits import time_limit
 
 from tabveil.core.table import Categorical, Numeric
 from tabveil.datasets import hospital
@@ -21,26 +19,7 @@ from tabveil.workflows import synthesizing
 from tabveil.workflows.synthesizing import TableModel
 
 NAMES = sorted({*GENERATORS, *(name for name in PIPELINES if "post" in name or "without" in name)})
-SECONDS = 30
 ROWS = 40
-
-
-@contextmanager
-def time_limit():
-    """End what takes too long: by an exception in Python, the process where compiled code does not end."""
-
-    def too_long(*_):
-        raise AssertionError(f"not done after {SECONDS} seconds")
-
-    before = signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(SECONDS)
-    faulthandler.dump_traceback_later(3 * SECONDS, exit=True)
-    try:
-        yield
-    finally:
-        faulthandler.cancel_dump_traceback_later()
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def assert_in_schema(table):

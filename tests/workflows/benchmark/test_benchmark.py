@@ -18,7 +18,7 @@ from tabveil.core import workers as sharing
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Result
 from tabveil.engines.embedding import Embedding
-from tabveil.errors import NotApplicable, ParameterError
+from tabveil.errors import NotApplicable, ParameterError, TabveilError
 from tabveil.protocols import Release
 from tabveil.workflows.benchmark import Store, Study, run
 
@@ -327,14 +327,16 @@ def test_a_folder_without_a_benchmark_or_with_a_damaged_one_is_one_line(tmp_path
     with pytest.raises(ParameterError, match="holds no benchmark"):
         Store(tmp_path).plan()
     (tmp_path / "plan.json").write_text("{}")
-    with pytest.raises(ParameterError, match="not a plan that this version wrote"):
+    with pytest.raises(ParameterError, match="is not a plan that this version wrote"):
         Store(tmp_path).plan()
 
 
-def test_a_damaged_cell_is_one_line(tmp_path):
-    run({**SMALL, "repeats": 1, "metrics": ["mmd"]}, tmp_path, workers=1)
-    place = Store(tmp_path).plan().places[0]
+def test_a_damaged_cell_is_one_line_and_is_made_again(tmp_path):
+    study = {**SMALL, "repeats": 1, "metrics": ["mmd"]}
+    run(study, tmp_path, workers=1)
+    before, place = cells(tmp_path), Store(tmp_path).plan().places[0]
     for text in ("", "[]", '{"answer": {"risk": 3}}', "{}"):
         (tmp_path / "cells" / f"{place.key}.json").write_text(text)
-        with pytest.raises(ParameterError, match="delete"):
+        with pytest.raises(TabveilError, match=rf"cells/{place.key}\.json cannot be read \("):
             Store(tmp_path).record(place)
+        assert (run(study, tmp_path, workers=1).new, cells(tmp_path)) == (1, before)

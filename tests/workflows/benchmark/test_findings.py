@@ -289,7 +289,8 @@ def test_a_store_is_read_with_its_failures(tmp_path):
     store.write_plan(plan)
     store.write_failure(plan.places[0].key, "lost")
     for place in plan.places[1:]:
-        cell = {"answer": tabled(place).to_json()}
+        trial = {"level": place.level, "modifier_level": None, "repeat": place.repeat}
+        cell = {"trial": trial, "metric": "one", "answer": tabled(place).to_json()}
         (tmp_path / "cells" / f"{place.key}.json").write_text(json.dumps(cell), encoding="utf-8")
     found = find(tmp_path)
     assert [(gap.kind, gap.why) for gap in found.gaps] == [("failed", "lost")]

@@ -1,6 +1,7 @@
 """Audits of ε: promises kept and broken by generators whose truth is known, and by ours."""
 
 import json
+import re
 import sys
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,6 +12,7 @@ from supplies.mechanisms import Answer, NoisyCount, Told
 from supplies.places import ROOT
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
+from tabveil.core.workers import working
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
@@ -283,13 +285,19 @@ def test_fits_stand_where_earlier_versions_looked_for_them(tmp_path, monkeypatch
     assert [path.name for path in (tmp_path / "here").iterdir()] == ["fits-000000.json"]
 
 
-def test_a_damaged_file_is_named(tmp_path):
-    audit(NoisyCount(), fits=10, store=tmp_path)
+def test_a_damaged_file_is_named_and_made_again(tmp_path):
+    found = audit(NoisyCount(), fits=10, store=tmp_path)
     (file,) = tmp_path.glob("*/*.json")
-    for text in ("[[1]]", "{", "[]", '"x"'):
+    whole, told = file.read_text(), []
+    for text in ("[[1]]", "{", "[]", '"x"', '{"counts": [[1]]}'):
         file.write_text(text)
-        with pytest.raises(ParameterError, match=r"fits-000000\.json: is not what an audit"):
-            audit(NoisyCount(), fits=10, store=tmp_path)
+        with working(warned=told.append):
+            assert audit(NoisyCount(), fits=10, store=tmp_path) == found
+        assert file.read_text() == whole
+    assert len(told) == 5
+    assert all(
+        re.search(r"fits-000000\.json cannot be read \(.*\): it is made again\.", line) for line in told
+    )
 
 
 def test_progress_is_told():

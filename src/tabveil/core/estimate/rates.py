@@ -30,6 +30,19 @@ class Estimate:
     high: Number
     n: int
 
+    @property
+    def sound(self) -> bool:
+        """Whether it can be an estimate: its value lies between its bounds, where they are numbers.
+
+        >>> known(0.5, 3).sound, Estimate(value=0.5, low=0.6, high=0.7, n=3).sound
+        (True, False)
+        """
+        return self.n >= 0 and not (
+            self.value < self.low - NOTHING_VARIES
+            or self.value > self.high + NOTHING_VARIES
+            or self.low > self.high + NOTHING_VARIES
+        )
+
     def each(self, change: Callable[[float], float]) -> "Estimate":
         """Return what a change that never falls makes of the value and of its bounds."""
         return Estimate(value=change(self.value), low=change(self.low), high=change(self.high), n=self.n)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from tabveil.errors import ParameterError
+from tabveil.errors import ParameterError, told
 
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 _LISTS = (tuple, Sequence)
@@ -37,7 +37,7 @@ def read(owner: str, key: str, value: object, hint: Any) -> Any:  # noqa: ANN401
     try:
         return _value(value, hint)
     except (ValueError, TypeError, OverflowError):
-        raise ParameterError(owner, f"{key} must be {expected(hint)}, got {value!r}.") from None
+        raise ParameterError(owner, f"{key} must be {expected(hint)}, got {told(value)}.") from None
 
 
 def expected(hint: Any) -> str:  # noqa: ANN401 - see above

@@ -14,6 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tabveil.core import check
+from tabveil.core.storage.files import Unreadable, read_bytes
 from tabveil.errors import ParameterError, SchemaError
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -21,6 +22,7 @@ _LONGEST = 200
 _YAML_WIDTH = 66  # a list ends its line after the item that reaches it
 _DEEPEST = 40  # levels of lists and mappings; the deepest of ours has nine
 _LARGEST = 2**63  # what no whole number reaches
+_MOST_BYTES = 1 << 24  # of a file; the largest of ours list the labels of columns
 _REPEATED = 10  # times as much as is written may stand there once names for parts are followed
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
@@ -53,7 +55,7 @@ def read(source: str | Path | Mapping[str, Any] | Model | None, model: type[Mode
 
 def place(source: object, what: str) -> str:
     """Say where settings stand, for a complaint: a file by its name."""
-    return f'{what} "{Path(source).name}"' if isinstance(source, (str, Path)) else what
+    return f'{what} "{check.shown(Path(source).name, 80)}"' if isinstance(source, (str, Path)) else what
 
 
 def complaint(error: ValidationError) -> str:
@@ -76,11 +78,13 @@ def load(path: Path, where: str) -> Any:  # noqa: ANN401 - YAML
         raise ParameterError(where, f"the name must end in {', '.join(SUFFIXES)}.")
     try:
         check.ordinary_file(where, path)
-        written = path.read_text(encoding="utf-8-sig")
+        written = read_bytes(path, most=_MOST_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         raise ParameterError(where, "there is no such file.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+    except UnicodeDecodeError:
+        raise ParameterError(where, "cannot be read: it is not UTF-8 text.") from None
+    except (OSError, Unreadable) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
         raise ParameterError(where, f"cannot be read: {reason}.") from None
     return parse(written, where, as_json=path.suffix.lower() == ".json")
 
@@ -104,7 +108,8 @@ def parse(written: str, where: str, *, as_json: bool = False) -> Any:  # noqa: A
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}:" if mark is not None else ""
         raise SchemaError(f"{where}:{line} not valid YAML.") from None
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, TypeError, AttributeError, LookupError, ArithmeticError):
+        # Tags such as !!timestamp may stand before anything, and YAML's own readers do not expect it.
         raise SchemaError(where, "not valid YAML or JSON.") from None
     return data
 

@@ -27,6 +27,8 @@ from tabveil.errors import ParameterError, TabveilError
 MOST_JSON = 1 << 28
 """Bytes of a JSON file; the largest that we write list the labels of a column, one for each row."""
 LONGEST_MESSAGE = 300
+_DEEPEST_JSON = 100  # levels of lists and mappings; the deepest of ours has about twenty
+_MOST_JSON_DIGITS = 300  # of a whole number, so that all of them are finite
 
 _KINDS = {
     stat.S_IFIFO: "a pipe",
@@ -103,20 +105,61 @@ def _require_ordinary(path: Path, about: os.stat_result) -> None:
         raise Unreadable(f"{path.name} is {kind}, not a file")
 
 
-def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON types
-    """Read a JSON file that holds finite numbers and text that can be written again."""
+def read_bytes(path: Path, *, most: int) -> bytes:
+    """Read an ordinary file of so many bytes at most."""
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
-        if size > MOST_JSON:
-            raise Unreadable(f"{path.name} has {size:,} bytes; at most {MOST_JSON:,} are read")
-        written = file.read()
+        if size > most:
+            raise Unreadable(f"{path.name} has {size:,} bytes; at most {most:,} are read")
+        return file.read(size)
+
+
+def read_json(path: Path, *, most: int | None = None) -> Any:  # noqa: ANN401 - JSON types
+    """Read a JSON file of ``most`` so many bytes, as :func:`parse_json` reads it."""
+    return parse_json(read_bytes(path, most=MOST_JSON if most is None else most), path.name)
+
+
+def parse_json(written: bytes, name: str) -> Any:  # noqa: ANN401 - JSON types
+    """Return JSON that we may have written: finite numbers, text that can be written again, no key twice."""
     try:
-        data = json.loads(written.decode("utf-8"), parse_float=_finite, parse_constant=_refuse_constant)
+        data = json.loads(
+            written.decode("utf-8"),
+            parse_float=_finite,
+            parse_int=_bounded,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_mapping,
+        )
         if b"\\u" in written:  # half a character, which only an escape can stand for
             json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except Unreadable as error:
+        raise Unreadable(f"{name} holds {error}") from None
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"{path.name} is not valid JSON") from error
+        raise Unreadable(f"{name} is not valid JSON") from error
+    if written.count(b"[") + written.count(b"{") > _DEEPEST_JSON and _is_deeper(data, _DEEPEST_JSON):
+        raise Unreadable(f"{name} has lists and mappings that lie too deep in each other")
     return data
+
+
+def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Unreadable("a key twice")
+    return found
+
+
+def _is_deeper(data: object, depth: int) -> bool:
+    """Whether lists and mappings lie deeper in each other than that; whoever reads them calls itself."""
+    level: list[Any] = [data]
+    for _ in range(depth):
+        inside = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [part for parts in inside for part in parts if isinstance(part, (dict, list))]
+    return bool(level)
+
+
+def _bounded(text: str) -> int:
+    if len(text) > _MOST_JSON_DIGITS:
+        raise Unreadable(f"a whole number of more than {_MOST_JSON_DIGITS} digits")
+    return int(text)
 
 
 def _finite(text: str) -> float:

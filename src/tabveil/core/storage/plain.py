@@ -13,7 +13,7 @@ import numpy as np
 
 from tabveil.core.settings.registry import Registry, describe, is_named, make
 from tabveil.core.storage.files import Unreadable
-from tabveil.errors import ParameterError
+from tabveil.errors import ParameterError, told
 
 Kind = TypeVar("Kind")
 
@@ -155,7 +155,7 @@ def restore(owner: str, description: object, known: Registry[Kind]) -> Kind:
     match description:
         case {"name": str(name), "settings": Mapping() as settings, **others} if not others:
             return rebuild(known.find(owner, name), settings, known)
-    raise ParameterError(owner, f"expected a name and settings, got {description!r}.")
+    raise ParameterError(owner, f"expected a name and settings, got {told(description)}.")
 
 
 def _with_objects(owner: str, value: object, known: Registry[Any]) -> object:
@@ -175,7 +175,7 @@ def _stored(owner: str, name: str, value: object, hint: Any) -> Any:  # noqa: AN
     try:
         return from_plain(hint, value)
     except ValueError:
-        raise ParameterError(owner, f"{name} cannot be {value!r}.") from None
+        raise ParameterError(owner, f"{name} cannot be {told(value)}.") from None
 
 
 def _is_readable(kind: Any) -> bool:  # noqa: ANN401 - any type

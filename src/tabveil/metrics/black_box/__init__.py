@@ -29,7 +29,7 @@ from tabveil.core.estimate import (
 )
 from tabveil.core.estimate.rates import tossed
 from tabveil.core.result import Input
-from tabveil.core.storage.files import write_text
+from tabveil.core.storage.files import Unreadable, read_json, write_text
 from tabveil.core.storage.plain import PlainData
 from tabveil.core.table import Floats, Indices
 from tabveil.errors import ParameterError
@@ -129,6 +129,10 @@ class ShadowResult(PlainData):
     def __post_init__(self) -> None:
         if self.kind != "shadow" or not self.attacks or not all(item.targets for item in self.attacks):
             raise ValueError("not what a shadow attack found")
+        for attacked in self.attacks:
+            found = [*(item.found for item in attacked.targets), *(item.found for item in attacked.groups)]
+            if not all(item.sound for item in found):
+                raise ValueError("values lie beyond their bounds")
 
     def __getitem__(self, name: str) -> Attacked:
         for attacked in self.attacks:
@@ -150,16 +154,17 @@ class ShadowResult(PlainData):
         where = Path(path).name
         try:
             check.ordinary_file("shadow", Path(path))
-            return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+            return cls.from_json(read_json(Path(path)))
         except ParameterError:
             raise
         except FileNotFoundError:
             raise ParameterError(where, "there is no such file.") from None
         except OSError as error:
             raise ParameterError(where, f"cannot be read: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+            why = f" ({error})" if isinstance(error, Unreadable) else ""
             raise ParameterError(
-                where, "not what this version's 'tabveil attack --json' writes; run the attack again."
+                where, f"not what this version's 'tabveil attack --json' writes{why}; run the attack again."
             ) from None
 
 

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from tabveil.core import check
+from tabveil.core.storage.arrays import MOST_ROWS
 from tabveil.core.table import Indices
 from tabveil.synthesis.anonymize import class_kernels as kernels
 from tabveil.synthesis.anonymize.hierarchy import SensitiveColumn
@@ -83,6 +84,7 @@ class KAnonymity(_LostAsAWhole):
 
     def __post_init__(self) -> None:
         check.at_least("k-anonymity", "k", self.k, 1)
+        check.at_most("k-anonymity", "k", self.k, MOST_ROWS)
 
     def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:  # noqa: ARG002 - rows alone count
         """Strike small classes."""
@@ -99,6 +101,7 @@ class DistinctDiversity(_LostAsAWhole):
 
     def __post_init__(self) -> None:
         check.at_least("distinct l-diversity", "l", self.l, 1)
+        check.at_most("distinct l-diversity", "l", self.l, MOST_ROWS)
 
     def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
         """Strike classes with fewer values."""
@@ -115,6 +118,7 @@ class EntropyDiversity(_LostAsAWhole):
 
     def __post_init__(self) -> None:
         check.at_least("entropy l-diversity", "l", self.l, 1)
+        check.at_most("entropy l-diversity", "l", self.l, MOST_ROWS)
 
     def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
         """Strike classes that tell too much."""
@@ -137,6 +141,7 @@ class RecursiveDiversity(_LostAsAWhole):
 
     def __post_init__(self) -> None:
         check.at_least("recursive l-diversity", "l", self.l, 2)
+        check.at_most("recursive l-diversity", "l", self.l, MOST_ROWS)
         check.between("recursive l-diversity", "c", self.c, 0, math.inf)
 
     def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:

@@ -9,6 +9,7 @@ import json
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.core.check import quoted
 from tabveil.core.settings.registry import Registry, completed, describe
 from tabveil.core.storage.arrays import Arrays, require
 from tabveil.core.storage.files import Unreadable, new_folder, opening, read_arrays, read_json, require_format
@@ -105,15 +107,25 @@ def save_model(model: Model, folder: Path) -> None:
 
 def load_model(folder: str | Path) -> Model:
     """Read a model that was saved, to draw more rows from it."""
-    place = Path(folder)
+    place, depth = Path(folder), _depth.get()
     with opening(place):
+        require(depth <= MOST_DEEP, "parts lie too deep in each other")
         name = _maker(place)
         if name not in GENERATORS:
             raise ParameterError(
                 f"the model is by {name!r}, which is no generator here; one of your own joins with "
                 "tabveil.synthesis.generators.GENERATORS.add."
             )
-    return require_model(name, GENERATORS[name].load(place))
+    token = _depth.set(depth + 1)
+    try:
+        return require_model(name, GENERATORS[name].load(place))
+    finally:
+        _depth.reset(token)
+
+
+MOST_DEEP = 8
+"""Levels of models that are parts of models; a pipeline and its generator are one."""
+_depth: ContextVar[int] = ContextVar("tabveil_model_depth", default=0)
 
 
 def _maker(place: Path) -> str:
@@ -134,9 +146,11 @@ ARRAYS, PARTS = "arrays.npz", "parts"
 class FittedModel(Model):
     """A fitted model; ``made_by`` is the synthesizer with its settings.
 
-    ``parts`` are models that it is made of, of any class, each under a name of letters; they are stored and
-    opened with it.
+    ``parts`` are models that it is made of, of any class, each under one of ``part_names``, which are of
+    letters; they are stored and opened with it.
     """
+
+    part_names: ClassVar[tuple[str, ...]] = ()
 
     made_by: Any
     schema: Schema
@@ -149,6 +163,8 @@ class FittedModel(Model):
         for name in self.parts:
             if not name.isidentifier():
                 raise ParameterError(self.name, f"a part's name must be letters, got {name!r}.")
+            if name not in self.part_names:
+                raise ParameterError(self.name, f"{name!r} is not among the part_names of its class.")
 
     @property
     def name(self) -> str:
@@ -257,6 +273,9 @@ class Maker(Synthesizer):
                 raise ParameterError(f"the model is by {about.generator}, not by {cls.name}.")
             made_by, schema = rebuild(cls, about.params, GENERATORS), Schema.from_json(about.schema)
             require(len(schema) > 0, f"{MODEL}: the schema has no columns")
+            for name in about.parts:
+                require(name in cls.model.part_names, f"{MODEL}: {cls.name} stores no part {quoted(name)}")
+            require(len(set(about.parts)) == len(about.parts), f"{MODEL}: a part stands there twice")
             with np.errstate(all="ignore"):  # settings that nobody could have fitted with
                 own = made_by.promise(schema)
         require_own(place, cls.name, about.privacy, own)
@@ -294,7 +313,6 @@ def _inside(place: Path, name: str) -> Path:
     """Return the folder of a part, which must stand in that of the model, not behind a link."""
     folder = place / PARTS / name
     with opening(place):
-        require(name.isidentifier(), f"a part's name must be letters, got {name!r}")
         require(folder.resolve() == place.resolve() / PARTS / name, f"{PARTS}/{name} is a link")
     return folder
 

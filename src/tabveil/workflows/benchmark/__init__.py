@@ -16,11 +16,12 @@ from tabveil.core.table import Split, Table
 from tabveil.core.workers import Listener, sharing, tell, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Dataset, Release, RiskModel
-from tabveil.workflows.benchmark.plan import CellWork, Record, Store, StudyPlan, work_of
+from tabveil.workflows.benchmark.plan import CellWork, StudyPlan, work_of
+from tabveil.workflows.benchmark.records import Record, Store
 from tabveil.workflows.benchmark.study import DATASETS, Study, load
 from tabveil.workflows.benchmark.trials import MetricCell, RiskTrial
 from tabveil.workflows.cells.engine import engine
-from tabveil.workflows.cells.store import content
+from tabveil.workflows.cells.store import MADE_AGAIN, Losses, content
 from tabveil.workflows.cells.tasks import Run, Task, reason
 
 __all__ = ["DATASETS", "Outcome", "Record", "Store", "Study", "run"]
@@ -80,7 +81,8 @@ def run(
         work = work_of(study)
         place.prepare()
         place.write_plan(work.plan)
-        done, failed = place.done(), place.failed()
+        tell("reading what is known", 0.0)
+        done, failed = place.known(work.cells), place.failed()
         missing = [key for key in work.cells if key not in done]
         todo = [key for key in missing if retry or key not in failed]
         known = len(work.cells) - len(missing)
@@ -111,6 +113,8 @@ def run_cells(
     failures: Counter[str] = Counter()
     if todo:
         tell("starting", already / total)
+    trials = (work.cells[key].trial for key in todo)
+    store.drop_damaged_releases(trial.key for trial in trials if _is_costly(trial))
     for finished, ended in enumerate(on_engine(_tasks(work, todo, store)), already + 1):
         if ended.error is not None:
             why = reason(ended.error)
@@ -137,10 +141,15 @@ def load_people(dataset: Dataset, sha256: str) -> Table:
     return table
 
 
+def _is_costly(trial: RiskTrial) -> bool:
+    return bool(completed(trial.model, RiskModel).costly)  # a user's own class may be new to this process
+
+
 def make_release(table: Table, trial: RiskTrial, store: Store) -> tuple[Split, Release]:
     """Make the tables of a trial, with the release that was kept if there is one."""
-    costly = completed(trial.model, RiskModel).costly  # a class of the user's own is new to this process
-    kept = store.release(trial.key, table.schema) if costly else None
+    costly, losses = _is_costly(trial), Losses()
+    kept = losses.read(lambda: store.release(trial.key, table.schema)) if costly else None
+    losses.tell(MADE_AGAIN)
     split, release = trial.split(table, kept)
     if costly and kept is None:
         store.write_release(trial.key, release)

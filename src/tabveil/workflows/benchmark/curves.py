@@ -16,7 +16,8 @@ from scipy.special import betaincinv
 
 from tabveil.core.estimate import CONFIDENCE, around, mean_ranks
 from tabveil.core.table import Floats
-from tabveil.workflows.benchmark.plan import CellPlace, Record, Series, StudyPlan
+from tabveil.workflows.benchmark.plan import CellPlace, Series, StudyPlan
+from tabveil.workflows.benchmark.records import Record
 
 LEAST_PAIRS = 3  # two points lie on a line, and in an order, whatever they are
 

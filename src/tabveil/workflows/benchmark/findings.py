@@ -5,8 +5,9 @@ Made from the plan and the cells alone, and stored as JSON: a page needs nothing
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
@@ -23,16 +24,16 @@ from tabveil.workflows.benchmark.curves import (
 )
 from tabveil.workflows.benchmark.plan import (
     CellPlace,
-    Record,
     Series,
-    Store,
     StudyDataset,
     StudyMetric,
     StudyPlan,
 )
+from tabveil.workflows.benchmark.records import Record, Store
 from tabveil.workflows.benchmark.scorecards import Recommendation, ScoreCard, recommend, score
+from tabveil.workflows.cells.store import Losses
 
-Missing = Literal["failed", "skipped", "without a value", "not run"]
+Missing = Literal["failed", "skipped", "without a value", "not run", "unreadable"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,16 +104,29 @@ def find(store: Store | str | Path) -> Findings:
     """Read a store and say what it tells; cells that are not there yet are gaps."""
     place = store if isinstance(store, Store) else Store(Path(store))
     plan = place.plan()
-    addresses = {item.key: item for item in plan.places}
-    records = {key: record for key, item in addresses.items() if (record := place.record(item)) is not None}
-    failures = {
-        key: why for key in addresses if key not in records and (why := place.failure(key)) is not None
-    }
-    return findings(plan, records, failures)
+    records: dict[str, Record] = {}
+    failures: dict[str, str] = {}
+    losses = Losses()
+    lost: set[str] = set()
+    for key, item in {item.key: item for item in plan.places}.items():
+        told = len(losses.told)
+        if (record := losses.read(partial(place.record, item))) is not None:
+            records[key] = record
+        elif len(losses.told) > told:
+            lost.add(key)
+        elif (why := losses.read(partial(place.failure, key))) is not None:
+            failures[key] = why
+    losses.tell("it is left out, and 'tabveil benchmark run' makes it again")
+    return findings(plan, records, failures, lost)
 
 
-def findings(plan: StudyPlan, records: Mapping[str, Record], failures: Mapping[str, str]) -> Findings:
-    """Put together what records tell, by the addresses of the plan."""
+def findings(
+    plan: StudyPlan,
+    records: Mapping[str, Record],
+    failures: Mapping[str, str],
+    lost: Collection[str] = (),
+) -> Findings:
+    """Put together what records tell, by the addresses of the plan; ``lost`` are those nobody can read."""
     placed = {item.key: item for item in plan.places}
     known = {key: record for key, record in records.items() if key in placed}
     privacy = {item.label for item in plan.metrics if item.labels is not None}
@@ -126,7 +140,7 @@ def findings(plan: StudyPlan, records: Mapping[str, Record], failures: Mapping[s
         correlations=tuple(_correlations(judged)),
         times=tuple(_times(trials)),
         choices=recommend(cards, plan),
-        gaps=tuple(_gaps(plan.places, known, failures, privacy)),
+        gaps=tuple(_gaps(plan.places, known, failures, lost, privacy)),
         n_cells=len(placed),
     )
 
@@ -173,11 +187,14 @@ def _gaps(
     places: Sequence[CellPlace],
     known: Mapping[str, Record],
     failures: Mapping[str, str],
+    lost: Collection[str],
     privacy: set[str],
 ) -> Iterable[AnswerGap]:
     counted: Counter[tuple[str, str, str, Missing, str]] = Counter()
     for place in places:
-        found = _missing(known.get(place.key), failures.get(place.key), judged=place.metric in privacy)
+        found: tuple[Missing, str] | None = ("unreadable", "its file was damaged or changed")
+        if place.key not in lost:
+            found = _missing(known.get(place.key), failures.get(place.key), judged=place.metric in privacy)
         if found is not None:
             counted[place.dataset, place.risk, place.metric, *found] += 1
     for (dataset, risk, metric, kind, why), n in counted.items():

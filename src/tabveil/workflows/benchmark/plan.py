@@ -1,30 +1,20 @@
-"""All cells of a study before any is run, what stands where in the report, and what is kept of each.
+"""All cells of a study before any is run, and what stands where in the report.
 
-The plan is stored beside the cells. A report needs nothing else: no table, no code of the user's. What
-differs between equal runs, the time a cell took, stands in a file beside it: the cells of two runs of one
-study are equal to the last digit. Releases that took long to make are kept, too; they may hold rows of real
-people, and only their owner can read them.
+The plan is stored beside the cells. A report needs nothing else: no table, no code of the user's.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, Self, get_args
-
-import numpy as np
+from typing import Self
 
 from tabveil.core.result import Labels
-from tabveil.core.storage.files import write_text
 from tabveil.core.storage.plain import PlainData
-from tabveil.core.table import Schema, Table
 from tabveil.core.workers import tell
-from tabveil.errors import ParameterError
-from tabveil.protocols import Dataset, Metric, Release
+from tabveil.protocols import Dataset, Metric
 from tabveil.version import __version__
 from tabveil.workflows.benchmark.study import Study, load
-from tabveil.workflows.benchmark.trials import UTILITY, MetricAnswer, MetricCell, trials
-from tabveil.workflows.cells.store import GuardedFolder, JsonFolder, content
+from tabveil.workflows.benchmark.trials import UTILITY, MetricCell, trials
+from tabveil.workflows.cells.store import content
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +91,20 @@ class StudyPlan(PlainData):
     metrics: tuple[StudyMetric, ...]
     places: tuple[CellPlace, ...]
 
+    def __post_init__(self) -> None:
+        """Refuse a plan whose cells stand nowhere in it: it was read from a file that somebody changed."""
+        series = {item.label: item for item in self.risks}
+        known = {item.label for item in self.datasets}, {item.label for item in self.metrics}
+        for place in self.places:
+            risk = series.get(place.risk)
+            if place.dataset not in known[0] or place.metric not in known[1] or risk is None:
+                raise ValueError("a cell is of no dataset, risk or metric of the plan")
+            modifiers = risk.modifier_levels or (None,)
+            if place.level not in risk.levels or place.modifier_level not in modifiers:
+                raise ValueError("a cell is of no level of the plan")
+            if not 0 <= place.repeat < self.repeats:
+                raise ValueError("a cell is of no repeat of the plan")
+
 
 @dataclass(frozen=True, kw_only=True)
 class CellWork:
@@ -166,117 +170,3 @@ def work_of(study: Study) -> StudyWork:
         places=tuple(places),
     )
     return StudyWork(plan=plan, cells=found, datasets=sources)
-
-
-PLAN = "plan.json"
-Kept = Literal["cells", "costs", "failures"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Record:
-    """What one cell of a plan came to."""
-
-    place: CellPlace
-    answer: MetricAnswer
-    cpu_seconds: float | None
-
-
-@dataclass(frozen=True)
-class Store:
-    """A folder of cells, of what they cost, why some failed, and of releases."""
-
-    folder: Path
-
-    def prepare(self) -> None:
-        """Make the folders."""
-        for kept in get_args(Kept):
-            self._folder(kept).folder.mkdir(parents=True, exist_ok=True)
-        self._releases.prepare()
-
-    def write_plan(self, plan: StudyPlan) -> None:
-        """Keep what the study is, for the report."""
-        write_text(self.folder / PLAN, json.dumps(plan.to_json(), ensure_ascii=False) + "\n")
-
-    def plan(self) -> StudyPlan:
-        """Return what the latest run was asked for."""
-        path = self.folder / PLAN
-        try:
-            return StudyPlan.from_json(json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            raise ParameterError(
-                f"{self.folder}: holds no benchmark; run one with 'tabveil benchmark run'."
-            ) from None
-        except (OSError, ValueError):
-            raise ParameterError(
-                f"{path}: is not a plan that this version wrote; run the study again."
-            ) from None
-
-    def done(self) -> set[str]:
-        """Return the addresses of all cells that are known."""
-        return self._folder("cells").keys()
-
-    def failed(self) -> set[str]:
-        """Return the addresses of all cells that failed."""
-        return self._folder("failures").keys()
-
-    def write(self, cell: MetricCell, answer: MetricAnswer, cpu_seconds: float) -> None:
-        """Keep a cell: first what it cost, so that no cell is without it."""
-        self._folder("costs").write(cell.key, {"cpu_seconds": round(cpu_seconds, 6)})
-        told = {"trial": cell.trial.description, "metric": cell.name, "answer": answer.to_json()}
-        self._folder("cells").write(cell.key, told)
-        self._folder("failures").drop(cell.key)
-
-    def write_failure(self, key: str, why: str) -> None:
-        """Keep why a cell has no answer."""
-        self._folder("failures").write(key, {"why": why})
-
-    def failure(self, key: str) -> str | None:
-        """Return why a cell failed, if it did."""
-        told = self._told("failures", key)
-        return None if told is None else str(told.get("why", "unknown"))
-
-    def record(self, place: CellPlace) -> Record | None:
-        """Return what a cell came to; None if it is not known."""
-        told = self._told("cells", place.key)
-        if told is None:
-            return None
-        try:
-            seconds = (self._told("costs", place.key) or {}).get("cpu_seconds")
-            return Record(
-                place=place,
-                answer=MetricAnswer.from_json(told["answer"]),
-                cpu_seconds=None if seconds is None else float(seconds),
-            )
-        except (KeyError, TypeError, ValueError):
-            raise ParameterError(
-                f"{self.folder}: the cell {place.key} is not one that this version wrote; delete its file."
-            ) from None
-
-    def write_release(self, key: str, release: Release) -> None:
-        """Keep a release that took long to make."""
-        facts = np.array(json.dumps(dict(release.facts)))
-        self._releases.write(key, values=release.rows.values, facts=facts)
-
-    def release(self, key: str, schema: Schema) -> Release | None:
-        """Return a release that was kept; one that cannot be read is made again."""
-        try:
-            if (kept := self._releases.read(key)) is None:
-                return None
-            rows = Table(schema=schema, values=kept["values"])
-            return Release(rows=rows, facts=json.loads(str(kept["facts"])))
-        except (ValueError, KeyError):
-            return None
-
-    @property
-    def _releases(self) -> GuardedFolder:
-        return GuardedFolder(folder=self.folder / "releases")
-
-    def _folder(self, kept: Kept) -> JsonFolder:
-        complaint = "cannot be read; delete it, and run the study again."
-        return JsonFolder(folder=self.folder / kept, complaint=complaint)
-
-    def _told(self, kept: Kept, key: str) -> Mapping[str, Any] | None:
-        told = self._folder(kept).read(key)
-        if told is not None and not isinstance(told, Mapping):
-            raise self._folder(kept).unreadable(key)
-        return told

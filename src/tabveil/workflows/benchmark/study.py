@@ -122,6 +122,7 @@ def _firsts(keys: NDArray[np.uint64]) -> Indices:
     return np.sort(np.unique(keys, return_index=True)[1])
 
 
+_UNNAMED = "everything there must have a name."
 _ROLES = ("train", "control", "release")
 
 
@@ -268,10 +269,12 @@ def first_fault(error: ValidationError, where: str) -> TabveilError:
 def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: ANN401 - checked here
     """Read a dataset: an object, its name, or its name and settings; paths start at ``folder``."""
     if not isinstance(given, (str, Mapping)):
-        return DatasetChoice(label=given.name, dataset=given)
+        return DatasetChoice(label=_name_of(key, given), dataset=given)
     label, name, parameters = _parts(key, given, default="file" if "file" in given else None)
     for setting in ("file", "schema"):
-        if name == "file" and isinstance(parameters.get(setting), (str, Path)):
+        if name == "file" and setting in parameters and (setting, parameters[setting]) != ("schema", None):
+            if not isinstance(parameters[setting], (str, Path)):
+                raise ParameterError(key, f"{setting} must be the name of a file.")
             parameters[setting] = folder / parameters[setting]
     dataset = make(DATASETS.find(key, name), parameters, read_setting)
     if label is None:
@@ -281,7 +284,9 @@ def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: 
 
 def _risk(given: Any) -> RiskChoice:  # noqa: ANN401 - checked here
     if not isinstance(given, (str, Mapping)):
-        return RiskChoice(label=given.name, model=completed(given, RiskModel), levels=given.levels)
+        return RiskChoice(
+            label=_name_of("risks", given), model=completed(given, RiskModel), levels=given.levels
+        )
     label, name, parameters = _parts("risks", given)
     asked, changed = parameters.pop("levels", None), parameters.pop("modifier", None)
     model = make(RISKS.find("risks", name), parameters, read_setting)
@@ -297,19 +302,26 @@ def _risk(given: Any) -> RiskChoice:  # noqa: ANN401 - checked here
 
 def _metric(given: Any) -> LabeledMetric:  # noqa: ANN401 - checked here
     if not isinstance(given, (str, Mapping)):
+        name = _name_of("metrics", given)
         metric = completed(given() if isinstance(given, type) else given, Metric)
-        return LabeledMetric(label=metric.name, metric=metric)
+        return LabeledMetric(label=name, metric=metric)
     label, name, parameters = _parts("metrics", given)
     choice = MetricChoice.read("study", {"name": name, **parameters})
     return LabeledMetric(label=label or _told(name, parameters), metric=Knowledge().make(choice))
+
+
+def _name_of(key: str, thing: Any) -> str:  # noqa: ANN401 - it is what is found out
+    name = getattr(thing, "name", None)
+    if not isinstance(name, str):
+        raise ParameterError(key, _UNNAMED)
+    return name
 
 
 def _parts(
     key: str, given: str | Mapping[Any, Any], default: str | None = None
 ) -> tuple[str | None, str, dict[str, Any]]:
     """Part what is said about one thing: its label, its name, its parameters."""
-    unnamed = ParameterError(key, "everything there must have a name.")
-    name, said = name_and_settings(given, unnamed, default=default)
+    name, said = name_and_settings(given, ParameterError(key, _UNNAMED), default=default)
     label = said.pop("label", None)
     if label is not None and not (isinstance(label, str) and clean(label)):
         raise ParameterError(key, f"{name}: label must be a text.")

@@ -6,8 +6,9 @@ leak plants the rows of a lower one and more, and adding a metric changes no oth
 """
 
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,9 +18,11 @@ from tabveil.core.estimate import Estimate
 from tabveil.core.result import Result
 from tabveil.core.rng import stream
 from tabveil.core.settings.registry import describe
-from tabveil.core.storage.plain import PlainData, to_plain
+from tabveil.core.storage.arrays import require
+from tabveil.core.storage.files import Unreadable
+from tabveil.core.storage.plain import PlainData, require_plain, to_plain
 from tabveil.core.table import Split, Table
-from tabveil.errors import NotApplicable
+from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.utility import measure as measure_utility
 from tabveil.protocols import Metric, Modifier, People, Release, RiskModel
 from tabveil.version import __version__
@@ -58,6 +61,31 @@ class MetricAnswer(PlainData):
             largest=float(found["risk"]) if found else None,
             figures={f"found at {rate:.1%} false alarms": item.value for rate, item in readings if item},
         )
+
+    @classmethod
+    def stored(cls, data: Any) -> Self:  # noqa: ANN401 - JSON types
+        """Rebuild what :meth:`to_json` wrote, and require it to be an answer."""
+        require(isinstance(data, dict), "the answer is none")
+        names = {item.name for item in fields(cls)}
+        require(set(data) == names, "the answer does not have the parts that it is stored with")
+        found = require_plain(cls, data, "answer")
+        found.require_sound()
+        return found
+
+    def require_sound(self) -> None:
+        """Require numbers that can be an answer: of a metric, that it says something at all."""
+        for name in ("risk", "gain"):
+            estimate: Estimate | None = getattr(self, name)
+            require(estimate is None or estimate.sound, f"{name} must lie between its bounds")
+        require(self.p_value is None or 0 <= self.p_value <= 1, "p_value must lie from 0 to 1")
+        numbers = (
+            *self.figures.values(),
+            *self.facts.values(),
+            0.0 if self.largest is None else self.largest,
+        )
+        require(all(map(math.isfinite, numbers)), "numbers must be finite")
+        said = (self.risk, self.gain, self.informative, self.skipped, self.figures or None)
+        require(any(item is not None for item in said), "the answer is empty")
 
     @property
     def measure(self) -> Estimate | None:
@@ -140,6 +168,11 @@ class RiskTrial:
         return split.with_own_labels().with_own_ranges(), made[0]
 
 
+def address_of(trial: str, asked: Mapping[str, Any]) -> str:
+    """Return the address of a cell: of what is asked about the trial that has an address of its own."""
+    return digest({"trial": trial, **asked})
+
+
 @dataclass(frozen=True, kw_only=True)
 class MetricCell:
     """One metric, asked about one trial; None is the utility."""
@@ -150,8 +183,12 @@ class MetricCell:
     @cached_property
     def key(self) -> str:
         """Its address."""
-        said = {"name": UTILITY} if self.metric is None else identified(self.metric)
-        return digest({"trial": self.trial.key, "metric": said})
+        return address_of(self.trial.key, self.asked_for)
+
+    @property
+    def asked_for(self) -> dict[str, Any]:
+        """All that decides the answer beside the trial, in JSON types."""
+        return {"metric": {"name": UTILITY} if self.metric is None else identified(self.metric)}
 
     @property
     def name(self) -> str:
@@ -164,7 +201,12 @@ class MetricCell:
             found = self.asked_about(split)
         except NotApplicable as reason:
             found = MetricAnswer(skipped=str(reason))
-        return replace(found, facts=dict(release.facts))
+        answer = replace(found, facts=dict(release.facts))
+        try:
+            answer.require_sound()
+        except Unreadable as error:  # nobody could read it again, either
+            raise ParameterError(self.name, f"{error}.") from None
+        return answer
 
     def asked_about(self, split: Split) -> MetricAnswer:
         """Ask the metric."""

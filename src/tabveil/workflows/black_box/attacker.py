@@ -7,7 +7,7 @@ ends an attack loses nothing that was done, and the same attack ends with the sa
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,6 +16,7 @@ import numpy as np
 from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.rng import stream
+from tabveil.core.storage.arrays import Expected
 from tabveil.core.storage.files import replacing
 from tabveil.core.table import Table
 from tabveil.core.workers import Listener, part, tell, unheard, working
@@ -45,7 +46,7 @@ from tabveil.workflows.black_box.releases import (
     Releasing,
 )
 from tabveil.workflows.cells.engine import engine
-from tabveil.workflows.cells.store import GuardedFolder, content, digest
+from tabveil.workflows.cells.store import MADE_AGAIN, GuardedFolder, Losses, content, digest
 from tabveil.workflows.cells.tasks import Shared, Task, reason
 from tabveil.workflows.synthesizing import choose, configuration
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
@@ -302,11 +303,12 @@ class Job:
         return digest({"attack": digest(self._address), "fit": fit})
 
     def known(self, fit: int) -> Features | None:
-        """Return a fit that is kept; one that cannot be used is made again."""
-        kept = None if self.store is None else fits_of(self.store).read(self.key(fit))
-        found = None if kept is None else kept.get("features")
-        usable = found is not None and found.shape == self.shape and found.dtype == np.float32
-        return found if usable else None
+        """Return a fit that is kept, if it is."""
+        if self.store is None:
+            return None
+        expected = Expected(dtype=np.float32, shape=self.shape, low=0.0)
+        kept = fits_of(self.store).read(self.key(fit), {"features": expected})
+        return None if kept is None else kept["features"]
 
     def run(self, fit: int) -> Features:
         """Make the release of a fit, look at it, and keep what is seen."""
@@ -340,7 +342,10 @@ class Job:
 def play(job: Job, n_fits: int, *, workers: int | None, scheduler: str | None) -> Features:
     """Return what the releases of all fits say, (m, t, p); what is kept is not made again."""
     found = np.empty((n_fits, *job.shape), dtype=np.float32)
-    known = {fit: features for fit in range(n_fits) if (features := job.known(fit)) is not None}
+    losses = Losses()
+    kept = ((fit, losses.read(partial(job.known, fit))) for fit in range(n_fits))
+    known = {fit: features for fit, features in kept if features is not None}
+    losses.tell(MADE_AGAIN)
     for fit, features in known.items():
         found[fit] = features
     places = {job.key(fit): fit for fit in range(n_fits) if fit not in known}

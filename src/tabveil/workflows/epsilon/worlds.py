@@ -10,13 +10,17 @@ the same there and cancel. As many rows are drawn in both: a release that has as
 would tell the worlds apart by itself, which no promise covers.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tabveil.core.rng import stream
+from tabveil.core.storage.arrays import require
+from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Table
 from tabveil.core.workers import tell
 from tabveil.engines.networks import INTERRUPTED
@@ -26,7 +30,7 @@ from tabveil.synthesis.generators import Account
 from tabveil.synthesis.generators.models import require_model
 from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 from tabveil.workflows.cells.engine import engine
-from tabveil.workflows.cells.store import JsonFolder
+from tabveil.workflows.cells.store import MADE_AGAIN, JsonFolder, Losses
 from tabveil.workflows.cells.tasks import ProcessLost, Task
 from tabveil.workflows.epsilon.bounds import Accounting
 
@@ -68,6 +72,12 @@ class Worlds:
         """How many numbers :meth:`observe` returns."""
         d = len(self.canary)
         return 2**d if d <= MOST_PATTERNS else 2 * d + 1
+
+    @property
+    def each_row_once(self) -> slice:
+        """Those of these numbers that count every row of a release once."""
+        d = len(self.canary)
+        return slice(0 if d <= MOST_PATTERNS else d, None)
 
     def observe(self, rows: Table) -> Indices:
         """Count what a release shows of the canary: rows by the columns in which they equal it, (k,).
@@ -155,6 +165,8 @@ def setup_of(synthesizer: Synthesizer) -> Setup:
     return setup
 
 
+_COUNTS = "counts"
+
 CHUNK = 10
 """So many fits of each world are done, and kept, at a time."""
 
@@ -198,6 +210,16 @@ class Fits:
             ]
         )
 
+    def opened(self, told: Mapping[str, Any]) -> Indices:
+        """Return what was kept of a chunk; it must be what :meth:`chunk` can return."""
+        require(set(told) == {_COUNTS}, "it holds something else than counts")
+        counts = np.array(require_plain(list[list[list[int]]], told[_COUNTS], _COUNTS), dtype=np.int64)
+        require(counts.shape == (2, CHUNK, self.worlds.n_figures), "it holds counts of other fits")
+        require(bool(((counts >= 0) & (counts <= self.n_rows)).all()), "it counts rows that there are not")
+        every_row = counts[..., self.worlds.each_row_once]
+        require(bool((every_row.sum(axis=-1) == self.n_rows).all()), "it does not count every row once")
+        return counts
+
 
 def observe_all(
     fits: Fits,
@@ -216,9 +238,12 @@ def observe_all(
     kept, done = None, dict[str, Indices]()
     if store is not None:
         store.mkdir(parents=True, exist_ok=True)
-        unreadable = "is not what an audit of ε wrote; delete it, and run the audit again."
-        kept = JsonFolder(folder=store, complaint=unreadable)
-        done = _known(kept, chunks, (2, CHUNK, fits.worlds.n_figures))
+        kept = JsonFolder(folder=store)
+        losses = Losses()
+        for key in chunks:
+            if (found := losses.read(partial(kept.read, key, fits.opened))) is not None:
+                done[key] = found
+        losses.tell(MADE_AGAIN)
     missing = [
         Task(key=key, call=fits.chunk, arguments=(index, seed))
         for key, index in chunks.items()
@@ -235,24 +260,10 @@ def observe_all(
                 raise ended.error
             done[ended.key] = ended.result()
             if kept is not None:
-                kept.write(ended.key, done[ended.key].tolist())
+                kept.write(ended.key, {_COUNTS: done[ended.key].tolist()})
             _tell(done, len(chunks))
     together = np.concatenate([done[key] for key in chunks], axis=1)  # (2, n, k)
     return together[0, :n_fits], together[1, :n_fits]
-
-
-def _known(kept: JsonFolder, keys: Iterable[str], shape: tuple[int, int, int]) -> dict[str, Indices]:
-    found = {}
-    for key in keys:
-        told = kept.read(key)
-        if told is not None:
-            try:
-                found[key] = np.array(told, dtype=np.int64)
-            except (ValueError, TypeError, OverflowError):
-                raise kept.unreadable(key) from None
-            if found[key].shape != shape:
-                raise kept.unreadable(key)
-    return found
 
 
 def _tell(done: Mapping[str, Indices], n_chunks: int) -> None:

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from tabveil.core import check
-from tabveil.core.storage.files import OWNER_FILE
+from tabveil.core.storage.files import OWNER_FILE, Unreadable, read_bytes
 from tabveil.errors import ParameterError
 from tabveil.tables.reading.rewriting import ColumnTexts
 from tabveil.workflows.synthesizing.fresh_identifiers import fresh_texts
@@ -21,6 +21,7 @@ from tabveil.workflows.synthesizing.fresh_identifiers import fresh_texts
 N_BYTES = 32
 """As many as SHA-256 makes: no more would help."""
 
+_MOST_BYTES = 4096  # of a file: a key, and a line's end or two
 _OTHERS = 0o077  # what a file's mode says about anybody but its owner
 
 
@@ -34,7 +35,9 @@ def read_key(path: str | Path) -> bytes:
     try:
         if os.name == "posix" and path.stat().st_mode & _OTHERS:
             raise ParameterError("key", f"others can open {path}; take that from them first (chmod 600).")
-        text = path.read_bytes().strip()
+        text = read_bytes(path, most=_MOST_BYTES).strip()
+    except Unreadable:  # too large for a key
+        text = b""
     except OSError as error:
         raise ParameterError("key", f"cannot read {path}: {error.strerror}.") from None
     try:

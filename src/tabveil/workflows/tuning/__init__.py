@@ -11,7 +11,7 @@ numbers mean the same.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,7 +32,7 @@ from tabveil.workflows.benchmark.plan import CellPlace, CellWork
 from tabveil.workflows.benchmark.study import Sizes, load
 from tabveil.workflows.benchmark.trials import MetricAnswer, MetricCell, RiskTrial
 from tabveil.workflows.cells.engine import engine
-from tabveil.workflows.cells.store import content, digest
+from tabveil.workflows.cells.store import Losses, content
 from tabveil.workflows.cells.tasks import Run
 from tabveil.workflows.synthesizing.learning import choose, wants_secret_seed
 from tabveil.workflows.tuning import tradeoffs
@@ -107,11 +107,10 @@ class UtilityCell(MetricCell):
     metric: None = None
     asked: tradeoffs.UtilityChoice
 
-    @cached_property
-    def key(self) -> str:
-        """Its address."""
-        said = {"name": self.name, "target": list(self.asked.target)}
-        return digest({"trial": self.trial.key, "figure": said})
+    @property
+    def asked_for(self) -> dict[str, Any]:
+        """All that decides the answer beside the trial, in JSON types."""
+        return {"figure": {"name": self.name, "target": list(self.asked.target)}}
 
     @property
     def name(self) -> str:
@@ -211,7 +210,7 @@ class _Work:
         """Measure points on one side; return what each came to, or why to nothing."""
         asked = [self._cells(point, side) for point in points]
         cells = {cell.key: cell for found in asked if not isinstance(found, str) for cell in found}
-        done = self.store.done()
+        done = self.store.known(cells)
         todo = [key for key in cells if key not in done and key not in self.failed]
         self.known.update(key for key in cells if key not in todo)
         work = CellWork(cells=cells, datasets=dict.fromkeys(cells, side.dataset))
@@ -246,7 +245,8 @@ class _Work:
         figures: list[float] = []
         for cell in cells:
             names = {"dataset": self.tuning.data.label, "risk": cell.trial.model.name, "metric": cell.name}
-            record = self.store.record(CellPlace.of(cell, **names))
+            place = CellPlace.of(cell, **names)
+            record = Losses().read(partial(self.store.record, place))
             if record is None:
                 return self.store.failure(cell.key) or "not run"
             if not isinstance(cell, UtilityCell):

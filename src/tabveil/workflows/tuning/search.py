@@ -25,7 +25,7 @@ from tabveil.core.settings import yaml_files
 from tabveil.core.settings.registry import check_names, settings_of
 from tabveil.core.settings.yaml_files import Strict
 from tabveil.core.wording import clean
-from tabveil.errors import ParameterError, TabveilError
+from tabveil.errors import ParameterError, TabveilError, told
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.hybrid.plain_settings import with_paths_from
 from tabveil.synthesis.risks import Generated
@@ -145,7 +145,7 @@ class Tuning:
             else:
                 return
         assert first is not None, "there is a point with every value"
-        raise ParameterError(SEARCH, path, clean(repr(value), 80), first.without(Generated.__name__))
+        raise ParameterError(SEARCH, path, told(value), first.without(Generated.__name__))
 
 
 def _with_schema(given: Mapping[Any, Any]) -> dict[str, Any]:

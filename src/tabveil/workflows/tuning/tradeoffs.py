@@ -16,7 +16,7 @@ from tabveil.auditing.policy import REQUIRED, Policy, Risk, risk_of
 from tabveil.core import check
 from tabveil.core.estimate import Estimate
 from tabveil.core.storage.plain import PlainData
-from tabveil.errors import ParameterError
+from tabveil.errors import ParameterError, told
 from tabveil.metrics.registry import Knowledge, MetricChoice
 from tabveil.metrics.utility import NAMES, loss
 from tabveil.protocols import Metric
@@ -122,7 +122,7 @@ def _metrics(given: object, policy: Policy) -> dict[str, Metric]:
     found: dict[str, Metric] = {}
     for item in items:
         if not isinstance(item, (str, Mapping)):
-            raise ParameterError(OWNER, f"privacy: a metric has a name, got {item!r}.")
+            raise ParameterError(OWNER, f"privacy: a metric has a name, got {told(item)}.")
         choice = MetricChoice.read(OWNER, item)
         if choice.name in found:
             raise ParameterError(OWNER, f"privacy: {choice.name!r} stands there twice.")

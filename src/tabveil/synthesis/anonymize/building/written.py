@@ -13,6 +13,7 @@ import numpy as np
 
 from tabveil.core import check
 from tabveil.core.check import quoted
+from tabveil.core.storage.files import Unreadable, read_bytes
 from tabveil.errors import ParameterError
 from tabveil.synthesis.anonymize.building.column_values import (
     ColumnValues,
@@ -27,6 +28,7 @@ FILE = "file"
 _HEADERS = {"leaf", "value", "level 0", "level0"}
 _DELIMITERS = ";\t,"
 _LEAST_LEVELS = 2
+_MOST_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,15 +59,16 @@ class FromFile:
         what = quoted(self.path.name)
         try:
             check.ordinary_file(what, self.path)
-            text = self.path.read_text(encoding="utf-8-sig")
+            text = read_bytes(self.path, most=_MOST_BYTES).decode("utf-8-sig")
         except ParameterError as error:
             raise EntryError(column, FILE, error) from None
         except FileNotFoundError:
             raise EntryError(column, FILE, f"there is no file {what}.") from None
         except UnicodeDecodeError:
             raise EntryError(column, FILE, f"{what} is not UTF-8 text.") from None
-        except OSError as error:
-            raise EntryError(column, FILE, f"{what} cannot be read: {error.strerror}.") from None
+        except (OSError, Unreadable) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise EntryError(column, FILE, f"{what} cannot be read: {reason}.") from None
         first = text.partition("\n")[0]
         delimiter = next((mark for mark in _DELIMITERS if mark in first), ";")
         try:

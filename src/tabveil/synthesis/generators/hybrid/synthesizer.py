@@ -63,6 +63,8 @@ class HybridModel(FittedModel):
     the model.
     """
 
+    part_names: ClassVar[tuple[str, ...]] = (GENERATOR,)
+
     drawn: Schema  # of what the generator draws
     promises: Promises
     rows: Floats | None = None  # (n, d) under the drawn schema, where there is no generator
@@ -109,6 +111,9 @@ class HybridModel(FittedModel):
         parts: Mapping[str, Any] = shared["parts"]
         wanted = {GENERATOR} if rows is None else set()
         require(set(parts) == wanted, "a generator or rows must be there")
+        chosen = read_named("generator", made_by.generator)[0]
+        by = NOTHING if rows is not None else parts[GENERATOR].name
+        require(by == chosen, f"the generator must be the one that was chosen, {chosen}")
         require(rows is not None or parts[GENERATOR].schema == drawn, "the generator must draw these columns")
         said = known.promises.sampled
         require(
