@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from distributed import Client
 
 from tabveil.errors import ParameterError
 from tabveil.workflows.benchmark import run
-from tabveil.workflows.cells.engine import require_guarded
+from tabveil.workflows.cells.engine import cluster, require_guarded
 
 SMALL = {
     "datasets": [{"name": "hospital", "rows": 450}],
@@ -176,6 +177,26 @@ def test_rows_never_go_to_another_machine_in_clear(address, tmp_path):
 )
 def test_with_tls_they_may_and_without_on_this_machine(address):
     require_guarded(address, owner="benchmark", what="the scheduler")
+
+
+def test_ctrl_c_while_it_connects_leaves_no_half_client(monkeypatch, ctrl_c_is_heard):
+    told = []
+
+    class Slow:
+        def __init__(self, *_, **__):
+            os.kill(os.getpid(), signal.SIGINT)
+            told.append("made")
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            told.append("closed")
+
+    monkeypatch.setattr("distributed.Client", Slow)
+    with pytest.raises(KeyboardInterrupt), cluster("127.0.0.1:1", (), owner="benchmark"):
+        pytest.fail("nobody wants it any more")
+    assert told == ["made", "closed"]
 
 
 def test_tls_without_certificates_is_one_line(tmp_path):

@@ -5,6 +5,8 @@ goes on.
 """
 
 import logging
+import signal
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -105,19 +107,39 @@ def cluster(scheduler: str, code: Sequence[str | Path], *, owner: str) -> Iterat
             owner, "distributed is not installed; install tabveil[cluster] to use it."
         ) from None
     require_guarded(scheduler, owner=owner, what="the scheduler")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # it logs what an interruption cuts off
-    try:
-        client = Client(scheduler, timeout=_SECONDS_TO_ANSWER, set_as_default=False)
-    except (OSError, ValueError, TypeError, TimeoutError):
-        raise ParameterError(owner, f"no scheduler answers at {scheduler}.") from None
-    with client:
+    log = logging.getLogger("distributed")
+    with ExitStack() as stack:
+        stack.callback(log.setLevel, log.level)
+        log.setLevel(logging.CRITICAL + 1)  # what an interruption cuts off is called critical there
+        try:
+            with _ctrl_c_later():  # half a client could not be closed
+                client = stack.enter_context(
+                    Client(scheduler, timeout=_SECONDS_TO_ANSWER, set_as_default=False)
+                )
+        except (OSError, ValueError, TypeError, TimeoutError):
+            raise ParameterError(owner, f"no scheduler answers at {scheduler}.") from None
         for address in client.scheduler_info(n_workers=-1)["workers"]:
             require_guarded(address, owner=owner, what="a worker")
-        for path in code:  # for workers that join later, too; this process has imported it itself
-            client.register_plugin(
-                UploadFile(str(path)), name=f"code {path}"
-            )  # of one name, the last would stay
+        for path in code:  # for workers that join later, too; of plugins of one name, the last would stay
+            client.register_plugin(UploadFile(str(path)), name=f"code {path}")
         yield client
+
+
+@contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """Let Ctrl-C be heard when the block is done."""
+    heard: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if heard:
+            before(heard[0], None)
 
 
 def require_guarded(address: str, *, owner: str, what: str) -> None:
