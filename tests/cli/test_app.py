@@ -157,7 +157,7 @@ def test_interruption_is_one_line(folder, monkeypatch):
     ("error", "fragment"),
     [
         (OSError(28, "No space left on device", "out.json"), "out.json: No space"),
-        (OSError(36, "File name too long", "x" * 5000), "xxx...: File name too long"),
+        (OSError(36, "File name too long", "x" * 5000), f"x…{39 * 'x'}: File name too long"),
         (OSError(12, "Cannot allocate memory"), "memory"),
         (MemoryError(), "memory"),
     ],

@@ -129,7 +129,7 @@ BASES["attack"] = {
     "identifiers": "fresh",
 }
 BASES["hierarchy"] = b"a;x;*\nb;x;*\nc;y;*\n"
-BASES["key"] = b"ab" * 32 + b"\n"
+BASES["key"] = bytes(range(32)).hex().encode() + b"\n"
 """Settings that are in order, of every kind of file; bytes are what is no YAML."""
 
 PLANTED = ("x" * 5000, "ö" * 200, "plant " * 900, "p/" * 2500, "it's " * 900, '"q" ' * 900)
