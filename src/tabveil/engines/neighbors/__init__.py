@@ -131,9 +131,7 @@ class Neighbors:
             best, found = (np.empty((len(queries), k), dtype=kind) for kind in (np.float64, np.int64))
             rows = index.vectors.rows
             spread_copies(nearest, first, index.vectors.kind_of, rows.row_start, rows.order, best, found)
-        position = np.empty(len(queries), dtype=np.int64)
-        position[asked.order] = np.arange(len(queries))
-        kind_of = position[queries.kind_of]
+        kind_of = queries.rows.places_in(asked.order)
         return best[kind_of], found[kind_of]
 
     def _search_rows(self, queries: Table, k: int) -> tuple[Floats, Indices]:

@@ -101,6 +101,19 @@ class SortedRows:
         kinds[self.order] = np.repeat(np.arange(len(self.row_start) - 1), np.diff(self.row_start))
         return kinds
 
+    def places_in(self, order: Indices) -> Indices:
+        """Where the distinct row that each row is stands once distinct rows are put in this order, (n,)."""
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        return place[self.kind_of]
+
+    def copies_in(self, order: Indices) -> tuple[Indices, Indices]:
+        """Where the copies of each distinct row begin once distinct rows are put in this order, and they."""
+        sizes = np.diff(self.row_start)[order]
+        begins = np.concatenate([[0], np.cumsum(sizes)])
+        offsets = np.arange(len(self.order)) - np.repeat(begins[:-1], sizes)
+        return begins, self.order[np.repeat(self.row_start[:-1][order], sizes) + offsets]
+
 
 def hashes(codes: Array, bits: Array, salt: int) -> NDArray[np.uint64]:
     """Hash every row of codes (c, n) and bits (n, d)."""
@@ -136,12 +149,7 @@ class Index:
         )
         blocks = np.empty(len(kinds) * len(self.weights))
         search_kernels.lay_blocks(kind_values, forest.order, forest.bounds, blocks)
-        # Where the original rows behind each distinct row begin, in the order the blocks have them, and they.
-        sizes = np.diff(rows.row_start)[forest.order]
-        member_start = np.concatenate([[0], np.cumsum(sizes)])
-        offsets = np.arange(len(rows.order)) - np.repeat(member_start[:-1], sizes)
-        members = rows.order[np.repeat(rows.row_start[:-1][forest.order], sizes) + offsets]
-        self.reference: tuple[Floats, Indices, Indices] = (blocks, member_start, members)
+        self.reference: tuple[Floats, Indices, Indices] = (blocks, *rows.copies_in(forest.order))
 
     def counters(self) -> tuple[Array, Array]:
         """Return room for the mismatches of every group with a query, and for the lowest of each strip."""
@@ -197,9 +205,7 @@ class Queries:
         self.absent = np.ascontiguousarray(codes[n_codes:, kinds])  # (a, q) whether the cell is missing
         # Rows with equal codes share a number: they have the same groups to visit, (q,).
         self.run = np.repeat(np.arange(len(rows.group_hash)), np.diff(rows.group_start))
-        position = np.empty(len(kinds), dtype=np.int64)
-        position[order] = np.arange(len(kinds))
-        self.kind_of = position[rows.kind_of]  # (m,) the distinct row that each row is
+        self.kind_of = rows.places_in(order)  # (m,) the distinct row that each row is
 
     def __len__(self) -> int:
         return len(self.values)

@@ -86,19 +86,15 @@ class SaturatedRows:
         labels, numbers = _filled(codes[:, layout.labels]), _filled(places[:, layout.numbers])
         order = np.arange(len(kinds))
         order_rows(_as_places(labels, numbers), BLOCK, order)
-        position = np.empty(len(order), dtype=np.int64)
-        position[order] = np.arange(len(order))
-        sizes = np.diff(rows.row_start)[order]
-        begins = np.concatenate([[0], np.cumsum(sizes)])
-        offsets = np.arange(len(rows.order)) - np.repeat(begins[:-1], sizes)
+        at_least = np.promote_types(codes.dtype, np.uint16)  # or loops are compiled for bytes as well
         return cls(
-            codes=codes[order],
+            codes=codes[order].astype(at_least),
             values=values[order],
             weights=weights,
             labels=(labels % _KINDS).astype(np.uint8)[order],
             numbers=numbers.astype(np.float32)[order],
-            kind_of=position[rows.kind_of],
-            members=(begins, rows.order[np.repeat(rows.row_start[:-1][order], sizes) + offsets]),
+            kind_of=rows.places_in(order),
+            members=rows.copies_in(order),
             layout=layout,
         )
 
@@ -114,7 +110,7 @@ def _filled(columns: NDArray[Any]) -> NDArray[Any]:
 
 def _as_places(labels: NDArray[Any], numbers: NDArray[Any]) -> Singles:
     """Return all columns as numbers of which a difference of 1 is as good as any larger one."""
-    return np.column_stack([labels.astype(np.float32), numbers.astype(np.float32)])
+    return np.ascontiguousarray(np.column_stack([labels, numbers]), dtype=np.float32)
 
 
 class SaturatedIndex:
