@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from tabveil.errors import ParameterError
-from tabveil.workflows.cells.processes import Processes
+from tabveil.workflows.cells.processes import Processes, _Line
 from tabveil.workflows.cells.tasks import ProcessLost, Shared, Task, ToldFailure, reason, run_here
 
 
@@ -160,6 +160,41 @@ def test_errors_come_whole_or_as_what_they_come_to():
         assert isinstance(ends[key].error, ToldFailure)
         assert "put classes of your own into a Python file" in reason(ends[key].error)
     assert ends["fine"].result() == 2
+
+
+def test_what_several_need_and_nobody_can_be_sent_is_told_of_each():
+    needs = Task(key="needs", call=plus, arguments=(lambda: None, 1))
+    work = [Task(key=str(i), call=joined, arguments=(i,), needs=needs) for i in range(4)]
+    with Processes(2, owner="work") as processes:
+        ends = list(processes.run([*work, Task(key="fine", call=plus, arguments=(None, 1))]))
+    assert sorted(end.key for end in ends) == ["0", "1", "2", "3", "fine"]
+    assert [isinstance(end.error, ToldFailure) for end in ends].count(True) == 4
+
+
+def test_a_task_that_is_put_back_stands_before_others_that_need_the_same():
+    line, needs = _Line(), Task(key="needs", call=plus)
+    work = [Task(key=str(i), call=joined, arguments=(i,), needs=needs) for i in range(2)]
+    line.add(work[:1])
+    lost = line.take(None)
+    line.add(work[1:])
+    line.put_back(*lost)
+    first, at = line.take(None)
+    assert line.take(None) is None, "while somebody makes what the other needs"
+    assert (first.key, line.take(at)[0].key, line.is_empty) == ("0", "1", True)
+
+
+def environment():
+    return dict(os.environ)
+
+
+def test_what_they_start_finds_the_environment_of_the_program(monkeypatch):
+    """Python looks beside a script of the user's own for its modules, also where a process starts it."""
+    for safe_path in (None, "1"):
+        if safe_path is not None:
+            monkeypatch.setenv("PYTHONSAFEPATH", safe_path)
+        with Processes(2, owner="work") as processes:
+            found = results(processes.run([Task(key="environment", call=environment)]))
+        assert found["environment"].get("PYTHONSAFEPATH") == safe_path
 
 
 PROGRAM = """

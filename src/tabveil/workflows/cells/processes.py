@@ -58,6 +58,11 @@ class _Line:
         self._groups: dict[str, _Group] = {}
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._groups
+
+    @property
     def n_open(self) -> int:
         """How many more processes would find something to do."""
         return sum(len(group.tasks) if group.made else not group.begun for group in self._groups.values())
@@ -70,9 +75,10 @@ class _Line:
 
     def put_back(self, task: Task, group: _Group) -> None:
         """Line a task up again, as the first of its group: the process that had it was lost."""
-        group.tasks.appendleft(task)
         group.begun = group.made
-        self._groups = {group.key: group, **self._groups}
+        waiting = self._groups.pop(group.key, group)  # another, where more that needs the same came since
+        waiting.tasks.appendleft(task)
+        self._groups = {group.key: waiting, **self._groups}
 
     def take(self, at: _Group | None) -> tuple[Task, _Group] | None:
         """Return what a process that is at a group does next, if there is anything."""
@@ -147,6 +153,7 @@ class Processes:
             later = self._hand_out(line)  # so that nobody waits while an end is being looked at
             yield from ends
             ends = later
+        assert line.is_empty, "whoever ends a task hands out the next"
 
     def _hand_out(self, line: _Line) -> list[TaskEnd]:
         """Give those who do nothing something to do; return tasks that nobody else can be given."""
@@ -160,6 +167,7 @@ class Processes:
                     data = ForkingPickler.dumps(_to_send(worker.task, worker.keeps))
                 except Exception:  # noqa: BLE001 - whatever a class of a user's own does
                     ends.append(TaskEnd(key=worker.task.key, error=ToldFailure(_NOT_SENT)))
+                    worker.group.begun = worker.group.made
                     worker.task, worker.group, worker.keeps = None, None, {}
                     continue
                 with suppress(OSError):  # it is gone: a look at its pipe will tell
@@ -172,8 +180,8 @@ class Processes:
     def _started(self) -> _Worker:
         here, there = multiprocessing.Pipe()
         threads = max(1, available_threads() // self._n_workers)
+        safe_path = os.environ.get(_SAFE_PATH)
         with _starting(threads), there:
-            safe_path = os.environ.get(_SAFE_PATH)
             process = multiprocessing.get_context("spawn").Process(
                 target=_serve, args=(there, self._code, threads, safe_path), daemon=False
             )
