@@ -80,8 +80,8 @@ class TabveilError(ValueError):
         return found
 
     def __str__(self) -> str:
-        told = shortened(": ".join((*map(cut, self.owners), self.problem)))
-        return f"{told} {self.hint}" if self.hint else told  # which may name a file to look into
+        line = shortened(": ".join((*map(cut, self.owners), self.problem)))
+        return f"{line} {self.hint}" if self.hint else line  # a hint stays whole: it may name a file
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Come whole from another process, whatever a kind of error is made of."""
