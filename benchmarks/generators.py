@@ -3,8 +3,10 @@
 ``python benchmarks/generators.py`` measures every generator on every table, each pair in a process of its own
 with one thread and a time limit, several at once, and renews the tables in benchmarks/generators.md. A pair
 that was measured is a JSON file in the folder of ``--cells``: what is there is not measured again.
-``--generators`` and ``--tables`` choose, ``--data`` says where the tables are. What else stands in the page
-was measured by ``generators_gpu.py`` and ``transformer_overfit.py``.
+``--generators`` and ``--tables`` choose, ``--data`` says where the tables are; lines of pairs without such a
+file stay as they are. ``--rules`` measures instead how many rows break rules of the table and which pairs are
+kept, and renews that section. What else stands in the page was measured by ``generators_gpu.py`` and
+``transformer_overfit.py``.
 """
 
 import argparse
@@ -20,6 +22,8 @@ import data
 import measure
 import numpy as np
 import pandas as pd
+import rules
+from discharges import discharges
 
 from tabveil.auditing.audit import audit
 from tabveil.core import workers
@@ -32,6 +36,7 @@ from tabveil.workflows.synthesizing import learn
 PAGE = Path(__file__).with_name("generators.md")
 CELLS = Path(__file__).resolve().parents[1] / ".bench" / "generators"
 BEGIN, END = "<!-- measured by generators.py -->", "<!-- end -->"
+RULES = "<!-- measured by generators.py --rules -->"
 N_ROWS = 5000
 MISSING = ("?",)
 NETWORKS = ("transformer", "diffusion", "ctgan", "dpctgan")
@@ -39,6 +44,12 @@ NETWORKS = ("transformer", "diffusion", "ctgan", "dpctgan")
 HEADER = [
     *("generator", "verdict", "singling out", "linkability", "inference", "membership"),
     *("told apart", "TVD", "fit, CPU s", "sample, CPU s", "copies"),
+]
+
+
+RULES_HEADER = [
+    *("table", "generator", "rules", "rows that break one", "pairs kept"),
+    *("labels that ten rows share", "of these drawn", "fit and sample, CPU s"),
 ]
 
 
@@ -84,14 +95,14 @@ RUNS = (
 class Source:
     """A table: its file, what it is, and what no generator should learn."""
 
-    file: str
+    file: str | None  # simulated discharges without one
     what: str
     identifiers: tuple[str, ...] = ()
     one_a: str | None = None  # rows that repeat this are the same person
 
     def people(self, folder):
         """Return all rows, one a person, without what no generator should learn."""
-        people = pd.read_parquet(folder / self.file)
+        people = discharges(2 * N_ROWS) if self.file is None else pd.read_parquet(folder / self.file)
         if self.one_a is not None:
             people = people.drop_duplicates(self.one_a)
         return people.drop(columns=list(self.identifiers))
@@ -120,6 +131,34 @@ SOURCES = {
         identifiers=("ID",),
     ),
 }
+
+
+SIMULATED = Source(file=None, what="Hospital discharges, simulated: codes beside descriptions")
+
+
+def one_of_rules(run, source, folder, seed):
+    """Fit and draw in this process; return which rules hold in the rows drawn."""
+    train, _ = source.rows(folder, seed)
+    train = train.replace(list(MISSING), None)
+    start = measure.cpu_seconds()
+    model = learn(train, generator=run.name, settings=run.settings, seed=seed)
+    drawn = model.draw(N_ROWS, seed=seed).native()
+    taken = measure.cpu_seconds() - start
+    return {**rules.kept(train, drawn), **rules.labels_kept(train, drawn), "cpu": taken}
+
+
+NOTHING = {"rules": 0, "broken": 0.0, "pairs": None, "shared": 0, "drawn": 0, "cpu": 0.0}
+
+
+def rules_line(source, run, found):
+    """Set what was found into a line."""
+    if "failed" in found:
+        return [source.what, run.title, found["failed"], *[""] * (len(RULES_HEADER) - 3)]
+    pairs = "" if found["pairs"] is None else f"{found['pairs']:.1%}"
+    return [
+        *(source.what.partition(":")[0], run.title, f"{found['rules']}"),
+        *(f"{found['broken']:.1%}", pairs, f"{found['shared']}", f"{found['drawn']}", f"{found['cpu']:.1f}"),
+    ]
 
 
 def one(run, source, folder, seed, device):
@@ -157,13 +196,20 @@ def one(run, source, folder, seed, device):
     }
 
 
+def cell(run, table, arguments):
+    """Return the file of a pair."""
+    kind = "rules-" if arguments.rules else ""
+    return arguments.cells / f"{kind}{table}-{run.key}-{arguments.seed}.json"
+
+
 def apart(run, table, arguments):
     """Measure one pair in a process of its own, unless that was done before; say how it went."""
-    path = arguments.cells / f"{table}-{run.key}-{arguments.seed}.json"
+    path = cell(run, table, arguments)
     if path.exists():
         return f"{path.stem}: known"
     command = [sys.executable, __file__, "--cell", run.key, table, "--seed", str(arguments.seed)]
     command += ["--data", str(arguments.data), "--device", arguments.device]
+    command += ["--rules"] if arguments.rules else []
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     try:
         done = subprocess.run(
@@ -180,7 +226,7 @@ def apart(run, table, arguments):
         lines = done.stdout.splitlines()
         found = json.loads(lines[-1]) if done.returncode == 0 and lines else {"failed": _reason(done.stderr)}
     write_text(path, json.dumps(found, indent=1) + "\n")
-    return f"{path.stem}: {found.get('verdict') or found['failed']}"
+    return f"{path.stem}: {found.get('verdict') or found.get('failed') or found.get('broken')}"
 
 
 def _reason(text):
@@ -217,21 +263,55 @@ def _risk(found):
 
 def page(text, arguments):
     """Return the page with what the cells say."""
-    parts, machines = [], set()
+    parts, machines = [], set(machines_of(text))
     for table, source in SOURCES.items():
         rows = []
         for run in RUNS:
-            path = arguments.cells / f"{table}-{run.key}-{arguments.seed}.json"
+            path = cell(run, table, arguments)
             if path.exists():
                 found = json.loads(path.read_text(encoding="utf-8"))
                 machines.add(found.get("machine"))
                 rows.append(line(run, found, targets=table == "adult"))
+            elif (stood := standing(text, source, run)) is not None:
+                rows.append(stood)
         if rows:
             parts.append(f"### {source.what}\n\n{measure.markdown(HEADER, rows)}")
     where = "; ".join(sorted(machines - {None}))
     measured = f"\n\n{where}; one thread each; seed {arguments.seed}.\n\n" + "\n\n".join(parts) + "\n\n"
     start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
     return text[:start] + measured + text[end:]
+
+
+def machines_of(text):
+    """Return the machines that the page names."""
+    stood = text[text.index(BEGIN) + len(BEGIN) : text.index("; one thread each; seed")]
+    return [part.strip() for part in stood.split(";")]
+
+
+def standing(text, source, run):
+    """Return the cells of a line of the page, None if it has none."""
+    _, there, after = text.partition(f"### {source.what}\n")
+    for each in after.partition("###")[0].splitlines() if there else ():
+        cells = [part.strip() for part in each.strip("| ").split(" | ")]
+        if cells[0] == run.title:
+            return [*cells, *[""] * (len(HEADER) - len(cells))]
+    return None
+
+
+def rules_page(text, arguments):
+    """Return the page with what the cells say about rules; other lines stay as they stand."""
+    start = text.index(RULES) + len(RULES)
+    end = text.index(END, start)
+    stood = [[part.strip() for part in each.strip("|").split("|")] for each in text[start:end].splitlines()]
+    rows = []
+    for table, source in {"discharges": SIMULATED, **SOURCES}.items():
+        for run in RUNS:
+            path = cell(run, table, arguments)
+            if path.exists():
+                rows.append(rules_line(source, run, json.loads(path.read_text(encoding="utf-8"))))
+            else:
+                rows += [each for each in stood if each[:2] == rules_line(source, run, NOTHING)[:2]]
+    return f"{text[:start]}\n\n{measure.markdown(RULES_HEADER, rows)}\n\n{text[end:]}"
 
 
 def main():
@@ -242,7 +322,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="pairs at once")
     parser.add_argument("--limit", type=int, default=1800, help="seconds for one pair")
     parser.add_argument("--generators", nargs="*", help="by name; all if left out")
-    parser.add_argument("--tables", nargs="*", choices=list(SOURCES), help="all if left out")
+    parser.add_argument("--tables", nargs="*", choices=[*SOURCES, "discharges"], help="all if left out")
+    parser.add_argument("--rules", action="store_true", help="rules broken and pairs kept, nothing else")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where networks learn")
     parser.add_argument("--cell", nargs=2, metavar=("KEY", "TABLE"), help=argparse.SUPPRESS)
@@ -252,7 +333,11 @@ def main():
         run = next(run for run in RUNS if run.key == key)
         try:
             with workers.working(threads=1):
-                found = one(run, SOURCES[table], arguments.data, arguments.seed, arguments.device)
+                if arguments.rules:
+                    source = SOURCES.get(table, SIMULATED)
+                    found = one_of_rules(run, source, arguments.data, arguments.seed)
+                else:
+                    found = one(run, SOURCES[table], arguments.data, arguments.seed, arguments.device)
                 print(json.dumps(found))
         except TabveilError as error:
             sys.exit(str(error))
@@ -260,10 +345,12 @@ def main():
     arguments.cells.mkdir(parents=True, exist_ok=True)
     chosen = [run for run in RUNS if not arguments.generators or run.name in arguments.generators]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        pairs = [(run, table) for run in chosen for table in arguments.tables or SOURCES]
+        every = ["discharges", *SOURCES] if arguments.rules else list(SOURCES)
+        pairs = [(run, table) for run in chosen for table in arguments.tables or every]
         for said in pool.map(lambda pair: apart(*pair, arguments), pairs):
             print(said, flush=True)
-    write_text(arguments.page, page(arguments.page.read_text(encoding="utf-8"), arguments))
+    renew = rules_page if arguments.rules else page
+    write_text(arguments.page, renew(arguments.page.read_text(encoding="utf-8"), arguments))
 
 
 if __name__ == "__main__":

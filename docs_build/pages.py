@@ -28,7 +28,7 @@ def generated() -> dict[str, str]:
         **{f"examples/{path.stem}.md": example(path) for path in sorted((ROOT / "examples").glob("*.py"))},
         **{
             f"benchmarks/{name}": _benchmark(name)
-            for name in ("README.md", "peers.md", "growth.md", "generators.md", "epsilon.md")
+            for name in ("README.md", "peers.md", "scale.md", "growth.md", "generators.md", "epsilon.md")
         },
     }
 

@@ -33,7 +33,8 @@ def tell(report):
             f"{item.leading.metric} (threshold {item.threshold:g})"
         )
     print()
-    print(report.to_frame()[["metric", "risk", "gain", "low", "high"]].round(3).to_string(index=False))
+    columns = ["metric", "risk", "gain", "gain_low", "gain_high"]
+    print(report.to_frame()[columns].round(3).to_string(index=False))
     for item in report.skipped:
         print(f"Not computed: {item.metric}: {item.reason}")
 

@@ -191,7 +191,7 @@ def test_any_tables_have_an_answer_or_a_reason(kind, tables):
     for estimate in estimates(found):
         assert all(map(math.isfinite, (estimate.value, estimate.low, estimate.high)))
         assert estimate.low <= estimate.value <= estimate.high
-    for scores in found.scores:
+    for scores in found.sensitive_scores:
         assert len(scores.rows) == len(scores.values) == len(set(scores.rows.tolist()))
         assert scores.rows.max() < len(getattr(tables, scores.table))
         assert np.isfinite(scores.values).all()

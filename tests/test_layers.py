@@ -26,10 +26,11 @@ LIBRARIES = {
     "numpy": ANYWHERE,
     "scipy": ANYWHERE,
     **dict.fromkeys(("pandas", "polars", "pyarrow", "narwhals"), re.compile(r"tables\.reading\b")),
-    "distributed": re.compile(r"workflows\.cells\.engine$"),
+    "distributed": re.compile(r"core\.cluster$"),
     "phonenumbers": re.compile(r"metrics\.properties\.replay\.numbers$"),
     "optuna": re.compile(r"workflows\.tuning\.search$"),
     "python_calamine": re.compile(r"tables\.reading\.sheet$"),
+    "triton": re.compile(r"engines\.neighbors\.fused(_kernels)?$"),
     "torch": re.compile(
         r"(engines\.networks|engines\.embedding|synthesis\.generators|metrics\.attacks\.domias)\b"
     ),
@@ -52,7 +53,7 @@ LIBRARIES = {
 """Which modules may use a library, by what their names (without ``tabveil.``) begin with."""
 
 IMPORTED_AS = {"scikit-learn": "sklearn", "pyyaml": "yaml", "xgboost-cpu": "xgboost"}
-BROUGHT_BY_USERS = {"polars"}  # looked at only where somebody hands over its tables
+BROUGHT_BY_USERS = {"polars", "triton"}  # somebody hands over its tables; comes with torch
 
 
 def part(module):

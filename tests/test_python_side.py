@@ -1,9 +1,12 @@
 """What Python offers beside the audit: a short print, a page, a split, a comparison; and one name a thing."""
 
 import inspect
+import json
+import math
 from dataclasses import replace
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from supplies import made_reports as made
@@ -11,6 +14,7 @@ from typer.testing import CliRunner
 
 import tabveil
 from tabveil.auditing import report as reports
+from tabveil.auditing.findings import finding
 from tabveil.cli import app
 from tabveil.cli.audit import audit as audit_command
 from tabveil.errors import ParameterError, SchemaError
@@ -64,7 +68,7 @@ def test_to_html_writes_the_page_of_the_command_line(tmp_path):
 def test_a_page_that_cannot_be_drawn_leaves_the_old_one(tmp_path, monkeypatch):
     (tmp_path / "page.html").write_text("old", encoding="utf-8")
 
-    def failing(_):
+    def failing(_, **_how):
         raise MemoryError
 
     monkeypatch.setattr(tabveil, "html_page", failing)
@@ -181,7 +185,7 @@ def test_compare_warns_and_shows_no_order_to_a_terminal():
 
 def test_options_and_parameters_have_one_name():
     options, parameters = (set(inspect.signature(each).parameters) for each in (audit_command, tabveil.audit))
-    only_files = {"config", "fail_above", "html", "json", "records", "force", "quiet"}
+    only_files = {"config", "fail_above", "html", "brief", "json", "records", "force", "quiet"}
     only_python = {"portrait", "progress"}
     assert options - only_files == parameters - only_python
 
@@ -193,3 +197,113 @@ def test_the_names_of_before_are_still_understood_and_no_longer_told(old, new):
     assert f"{old} " not in shown
     line = cli("audit", "--train", "t", "--synthetic", "s", old, "x", "--config", "none.yaml").stderr
     assert "No such option" not in line
+
+
+COMMANDS = sorted(command.name or command.callback.__name__ for command in app.registered_commands)
+OTHER_IN_PYTHON = {
+    "benchmark": "tabveil.workflows.benchmark",  # a study is an object there
+    "config": "Report.config",
+    "demo": "a walk through the commands",
+    "metrics": "a list",
+    "policy": "a file to edit",
+    "schema": "a file to edit",
+}
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in OTHER_IN_PYTHON])
+def test_what_a_command_does_a_function_of_its_name_does(command):
+    function = getattr(tabveil, command.replace("-", "_"))
+    assert callable(function)
+    assert command.replace("-", "_") in tabveil.__all__
+    assert inspect.getdoc(function)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pa.table, pl.DataFrame])
+def test_anonymizing_hands_back_the_kind_of_table_that_came_in(kind):
+    people = tabveil.datasets.hospital(200, seed=1)[["age", "sex", "cost"]]
+    given = kind({name: people[name].tolist() for name in people})
+    asked = {"hierarchies": {"age": {"intervals": [10, 20, 40]}, "sex": "auto"}, "models": [{"k": 4}]}
+    found = tabveil.anonymize(given, asked)
+    assert type(found.rows) is type(given)
+    assert found.properties.k >= 4
+    assert found.properties.n_rows == len(found.rows) == found.summary.n_rows - found.summary.n_suppressed
+    assert repr(found).endswith("k-anonymity, k = 4")
+
+
+def test_python_and_the_command_write_the_same_anonymized_rows(tmp_path):
+    people = tabveil.datasets.hospital(150, seed=1)[["age", "sex", "cost"]]
+    people.to_csv(tmp_path / "p.csv", index=False)
+    asked = "hierarchies: {age: {intervals: [10, 20, 40]}, sex: auto}\nmodels: [{k: 3}]\n"
+    (tmp_path / "a.yaml").write_text(asked, encoding="utf-8")
+    done = cli(
+        "anonymize",
+        "--data",
+        tmp_path / "p.csv",
+        "--config",
+        tmp_path / "a.yaml",
+        "--out",
+        tmp_path / "c.csv",
+    )
+    assert done.exit_code == 0
+    tabveil.anonymize(tmp_path / "p.csv", tmp_path / "a.yaml").write(tmp_path / "python.csv")
+    assert (tmp_path / "python.csv").read_bytes() == (tmp_path / "c.csv").read_bytes()
+
+
+def test_proposals_are_those_of_the_commands(tmp_path):
+    people = tabveil.datasets.hospital(150, seed=1)
+    people.to_csv(tmp_path / "p.csv", index=False)
+    assert cli("hierarchies", tmp_path / "p.csv", "--column", "age").output == tabveil.hierarchies(
+        tmp_path / "p.csv", ["age"]
+    )
+    told = json.loads(cli("quasi-identifiers", tmp_path / "p.csv", "--json", "-").stdout)
+    found = tabveil.quasi_identifiers(people)
+    assert told["n_rows"] == found.n_rows
+    assert [column["name"] for column in told["columns"]] == [column.name for column in found.columns]
+
+
+def test_a_result_prints_a_line_and_no_score_of_anybody():
+    report = tabveil.audit(*(tabveil.datasets.hospital(150, seed=seed) for seed in (1, 1, 2)), quick=True)
+    result = report["singling_out"]
+    assert len(result.sensitive_scores[0].values) == 150
+    assert len(repr(result)) < 200
+    assert repr(result).startswith(result.full_title)
+    assert "array" not in repr(report.results)
+    for name in ("scores", "records", "write_records"):
+        assert not hasattr(result, name)
+        assert not hasattr(report, name)
+
+
+def test_a_frame_has_the_bounds_of_each_number_beside_it():
+    report = tabveil.audit(*(tabveil.datasets.hospital(150, seed=seed) for seed in (1, 1, 2)), quick=True)
+    frame = report.to_frame().set_index("metric")
+    assert not {"low", "high"} & set(frame.columns)
+    for result in report.results:
+        row = frame.loc[result.key]
+        for name in ("gain", "risk"):
+            estimate = getattr(result, name)
+            told = row[[name, f"{name}_low", f"{name}_high"]].tolist()
+            expected = [math.nan] * 3 if estimate is None else [estimate.value, estimate.low, estimate.high]
+            assert told == pytest.approx(expected, nan_ok=True)
+        assert row["finding"] == finding(report, result.key)
+    judged = {item.metric: item.state for risk in report.verdict.risks for item in risk.metrics}
+    assert {name: state for name, state in frame["state"].items() if state} == judged
+    assert "above threshold" in set(judged.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [(pa.Table, pa.Table), (pl.DataFrame, pl.DataFrame), (str, pd.DataFrame)]
+)
+def test_a_frame_is_of_the_library_that_the_rows_came_in(kind, expected, tmp_path):
+    tables = [tabveil.datasets.hospital(60, seed=seed) for seed in (1, 2, 3)]
+    if kind is str:
+        for place, table in enumerate(tables):
+            table.to_parquet(tmp_path / f"{place}.parquet")
+        tables = [str(tmp_path / f"{place}.parquet") for place in range(3)]
+    else:
+        tables = [pa.Table.from_pandas(table, preserve_index=False) for table in tables]
+        tables = tables if kind is pa.Table else [pl.from_arrow(table) for table in tables]
+    report = tabveil.audit(*tables, metrics=["mmd", "identical_match_share"], advice=False)
+    assert type(report.to_frame()) is expected
+    assert len(report.to_frame()) == 2
+    assert "mmd" in report._repr_html_()
+    assert type(tabveil.Report.from_json(report.to_json()).to_frame()) is pd.DataFrame

@@ -9,6 +9,7 @@ import pytest
 from supplies import made_reports as made
 from supplies.page_commands import blocks, commands, follow
 from supplies.places import ROOT
+from supplies.plain_words import riddles_in
 from typer.testing import CliRunner
 
 from tabveil.auditing.findings import finding
@@ -96,3 +97,14 @@ def test_the_picture_loads_nothing_from_anywhere():
 @pytest.mark.parametrize("word", ["GDPR compliant", "anonymous"])
 def test_words_that_promise_too_much_do_not_occur(word):
     assert word not in README
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/reading.md", "docs/policy.md"])
+def test_no_sentence_is_a_riddle(page):
+    assert riddles_in((ROOT / page).read_text(encoding="utf-8")) == []
+
+
+def test_riddles_are_found():
+    said = "What it betrays must not leave the house; who has ten is promised ten times\nless."
+    assert len(riddles_in(said)) == 3
+    assert riddles_in("a promise avoids coincidence") == []

@@ -76,7 +76,7 @@ def test_a_clean_release_of_few_rows_is_neither_within_nor_above(gate):
     assert gate.run() == 3, gate.result.output
     gate.check_page()
     assert re.search(
-        r"About \d{1,2},\d00 control rows, and as many training rows, would settle it",
+        r"About \d{1,2},\d00 control rows, and as many training rows, would be enough to decide",
         gate.report["verdict"]["sentence"],
     )
 

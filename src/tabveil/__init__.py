@@ -25,13 +25,19 @@ if TYPE_CHECKING:
     from tabveil.synthesis.generators import load_model
     from tabveil.tables.holdout import split
     from tabveil.tables.reading import load_split
+    from tabveil.workflows.anonymizing import Anonymized, anonymize, hierarchies, quasi_identifiers
     from tabveil.workflows.black_box import attack
-    from tabveil.workflows.pipeline import PipelineReport, run_pipeline
+    from tabveil.workflows.epsilon import audit_epsilon
+    from tabveil.workflows.pipeline import PipelineReport
+    from tabveil.workflows.pipeline import run_pipeline as pipeline
     from tabveil.workflows.pseudonyms import Pseudonymized, pseudonymize
-    from tabveil.workflows.steps import Deduplicated, FilteredRelease, deduplicate, filter_release
+    from tabveil.workflows.steps import Deduplicated, FilteredRelease, deduplicate
+    from tabveil.workflows.steps import filter_release as filter  # noqa: A004 - as the command is called
     from tabveil.workflows.synthesizing import sample, synthesize
+    from tabveil.workflows.tuning import tune
 
 __all__ = [
+    "Anonymized",
     "Deduplicated",
     "FilteredRelease",
     "Outliers",
@@ -43,22 +49,27 @@ __all__ = [
     "TabveilError",
     "Vulnerable",
     "__version__",
+    "anonymize",
     "attack",
     "audit",
+    "audit_epsilon",
     "compare",
     "datasets",
     "deduplicate",
     "errors",
-    "filter_release",
+    "filter",
+    "hierarchies",
     "html_page",
     "load_model",
     "load_split",
     "outliers",
+    "pipeline",
     "pseudonymize",
-    "run_pipeline",
+    "quasi_identifiers",
     "sample",
     "split",
     "synthesize",
+    "tune",
     "vulnerable",
 ]
 
@@ -74,17 +85,23 @@ _HOMES = {
     "ShadowResult": ("tabveil.metrics.black_box", "ShadowResult"),
     "TabveilError": ("tabveil.errors", "TabveilError"),
     "Vulnerable": ("tabveil.metrics.outlying", "Vulnerable"),
+    "Anonymized": ("tabveil.workflows.anonymizing", "Anonymized"),
+    "anonymize": ("tabveil.workflows.anonymizing", "anonymize"),
+    "audit_epsilon": ("tabveil.workflows.epsilon", "audit_epsilon"),
+    "hierarchies": ("tabveil.workflows.anonymizing", "hierarchies"),
+    "quasi_identifiers": ("tabveil.workflows.anonymizing", "quasi_identifiers"),
+    "tune": ("tabveil.workflows.tuning", "tune"),
     "attack": ("tabveil.workflows.black_box", "attack"),
     "audit": ("tabveil.auditing.audit", "audit"),
     "compare": ("tabveil.render.comparison.side_by_side", "compare"),
     "deduplicate": ("tabveil.workflows.steps", "deduplicate"),
-    "filter_release": ("tabveil.workflows.steps", "filter_release"),
+    "filter": ("tabveil.workflows.steps", "filter_release"),
     "html_page": ("tabveil.render.audit.page", "page"),
     "load_model": ("tabveil.synthesis.generators", "load_model"),
     "load_split": ("tabveil.tables.reading", "load_split"),
     "outliers": ("tabveil.metrics.outlying", "outliers"),
     "pipeline_page": ("tabveil.render.pipeline.page", "page"),
-    "run_pipeline": ("tabveil.workflows.pipeline", "run_pipeline"),
+    "pipeline": ("tabveil.workflows.pipeline", "run_pipeline"),
     "pseudonymize": ("tabveil.workflows.pseudonyms", "pseudonymize"),
     "sample": ("tabveil.workflows.synthesizing", "sample"),
     "split": ("tabveil.tables.holdout", "split"),

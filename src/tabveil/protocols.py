@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from numpy.random import Generator
 
+from tabveil.core.drawn import Asked
 from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.table import Schema, Split, Table
 from tabveil.core.wording import value_of
 from tabveil.engines.neighbors import Space
 
 if TYPE_CHECKING:
+    from tabveil.engines.neighbors.shared import Search
     from tabveil.tables.reading import Layout
 
 
@@ -97,6 +99,8 @@ class Metric(Protocol):
     """What tables may lack to be asked."""
     representation: Representation | None = None
     """What it calls near, if that can be chosen."""
+    cell_bytes: ClassVar[float] = 4.0
+    """About how much memory it takes for each cell of the largest table, beside what is cut to fit."""
 
     @abstractmethod
     def __call__(self, split: Split, *, rng: Generator) -> Result:
@@ -123,9 +127,17 @@ class Metric(Protocol):
             wants="membership" if result.labels.wp29 == "propensity" else result.labels.wp29,
         )
 
+    def asked(self) -> Asked:
+        """Say whom it asks, where an audit draws a part of them: people, unless it says something else."""
+        return "people"
+
     def judged_part(self) -> Self:
         """Return what is judged of it, if it also answers for comparison: enough to ask it again."""
         return self
+
+    def searches(self, split: Split) -> Iterable["Search"]:  # noqa: ARG002 - most search for themselves
+        """Name the searches among whole tables that others may ask for, too: each is then made once."""
+        return ()
 
 
 class Model(Protocol):

@@ -48,7 +48,7 @@ class Draw:
             labels=self.labels,
             risk=Estimate(value=value, low=self.low, high=1, n=len(split.synthetic)),
             details={"threads": current().threads},
-            scores=(scores,),
+            sensitive_scores=(scores,),
         )
 
 
@@ -170,7 +170,9 @@ def test_threads_reach_the_metric(tables):
 def test_progress_counts_metrics_and_never_goes_back(tables):
     heard = []
     metrics = [Draw(), Picky(), Draw(low=0.2), Draw(low=0.3)]
-    tabveil.audit(*tables, metrics=metrics, progress=lambda doing, share: heard.append((doing, share)))
+    tabveil.audit(
+        *tables, metrics=metrics, threads=1, progress=lambda doing, share: heard.append((doing, share))
+    )
     shares = [share for _, share in heard]
     assert shares == sorted(shares)
     assert heard[-1] == ("done", 1.0)
@@ -190,7 +192,10 @@ def test_progress_is_by_what_takes_long_and_keeps_what_was_done(tables):
 
     heard = []
     tabveil.audit(
-        *tables, metrics=[Draw(), Phases()], progress=lambda doing, share: heard.append((doing, share))
+        *tables,
+        metrics=[Draw(), Phases()],
+        threads=1,
+        progress=lambda doing, share: heard.append((doing, share)),
     )
     quick, slow = 3 / 23, 20 / 23
     shares = [share for doing, share in heard if "working" in doing]
@@ -201,8 +206,8 @@ def test_progress_is_by_what_takes_long_and_keeps_what_was_done(tables):
 def test_whoever_listens_hears_the_same_as_one_who_was_given(tables):
     given, around = [], []
     metrics = [Draw(), Picky()]
-    tabveil.audit(*tables, metrics=metrics, progress=lambda *heard: given.append(heard))
-    with working(listener=lambda *heard: around.append(heard)):
+    tabveil.audit(*tables, metrics=metrics, threads=1, progress=lambda *heard: given.append(heard))
+    with working(threads=1, listener=lambda *heard: around.append(heard)):
         tabveil.audit(*tables, metrics=metrics)
     assert given[0] == ("reading the tables", 0.0)
     assert around == given

@@ -34,7 +34,7 @@ def result(train, control):
     )
     gain = Estimate(value=0.2, low=0.1, high=0.3, n=100)
     labels = Labels(pillar="attack", wp29="propensity", mechanism="distance")
-    return Result(metric="membership_distance", labels=labels, gain=gain, scores=scores)
+    return Result(metric="membership_distance", labels=labels, gain=gain, sensitive_scores=scores)
 
 
 def test_the_gain_of_a_group_is_compared_with_that_of_all_others():
@@ -68,8 +68,10 @@ def test_a_leak_of_one_ward_is_named():
     assert group.gain > 0.8
     assert group.gain_elsewhere < 0.1
     assert Report.from_json(found.to_json()).advice.groups == found.advice.groups
-    (told,) = (line for line in next_steps(found).evidence if line.startswith("Exposed most"))
-    assert "ward = ICU (of" in told
+    (told,) = (
+        line for line in next_steps(found).evidence if line.startswith("People with these values are exposed")
+    )
+    assert "ward = ICU (" in told
 
 
 def test_a_quarter_of_numbers_and_what_is_missing_are_groups_too():

@@ -1,6 +1,7 @@
 """The file that repeats an audit: it asks for the same, survives any text, and holds no table."""
 
 import json
+import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,6 +189,17 @@ ASKED = st.fixed_dictionaries(
 )
 
 
+def test_every_setting_has_a_meaning_and_every_line_a_comment_above_it(folder):
+    aliases = {field.alias or name for name, field in AuditRequest.model_fields.items()}
+    assert set(config.MEANINGS) == aliases - {"threads", "device", "memory", "scheduler"}
+    report = tabveil.audit(*TABLES.values(), metrics="mmd", seed=8, policy={"confidence": 0.9})
+    lines = report.config().splitlines()
+    keys = [place for place, line in enumerate(lines) if re.match(r"\w+:", line)]
+    assert [lines[place].partition(":")[0] for place in keys] == [*TABLES, "metrics", "policy", "seed"]
+    assert all(lines[place - 1].startswith("# ") for place in keys)
+    assert "# The release: the rows that are to be given away.\nsynthetic: synthetic.csv" in report.config()
+
+
 @given(asked=ASKED, with_page=st.booleans())
 def test_any_request_is_read_back_as_it_was_written(asked, with_page):
     request = AuditRequest.read(asked)
@@ -362,9 +374,9 @@ def test_a_file_too_long_for_the_page_is_left_to_the_command():
 
 def test_records_are_written_by_the_report(folder):
     report = tabveil.audit(*TABLES.values(), metrics="identical_match_share")
-    report.write_records("scores.csv")
-    report.write_records(Path("scores.PARQUET"))
+    report.write_sensitive_records("scores.csv")
+    report.write_sensitive_records(Path("scores.PARQUET"))
     assert pd.read_csv("scores.csv")["score"].sum() == 30
-    pd.testing.assert_frame_equal(pd.read_parquet("scores.PARQUET"), report.records())
+    pd.testing.assert_frame_equal(pd.read_parquet("scores.PARQUET"), report.sensitive_records())
     with pytest.raises(ParameterError, match=r"must end in \.csv or \.parquet, got scores\.txt"):
-        report.write_records("scores.txt")
+        report.write_sensitive_records("scores.txt")

@@ -26,7 +26,7 @@ def test_every_risk_is_asked_again_and_the_first_bound_is_the_one_judged(report)
 
 def test_it_is_said_and_stored(report):
     told = view.stable(report)
-    assert told.startswith("With another seed the highest bounds are, of 100 people: singling out ")
+    assert told.startswith("With other random numbers (another seed) the highest bounds are, of 100 people: ")
     assert told.count("(here ") == 4
     assert Report.from_json(report.to_json()).spread == report.spread
 

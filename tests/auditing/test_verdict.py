@@ -325,7 +325,7 @@ def test_what_is_proven_without_the_control_is_above_whatever_it_is_like():
         assert found.copies.reason == ""
         assert set(by_risk(found).values()) == {"inconclusive"}
         assert "30 rows of the release equal a row of 28 training people unlike all others" in found.sentence
-        assert "That stands without the control." in found.sentence
+        assert "That is certain without the control." in found.sentence
     assert fault in judged(clean(), copies=replace(few, **proof), control_faults=(fault,)).sentence
     chance = replace(few, **{**proof, "proven_p": 0.2})
     assert judged(clean(), copies=chance, control_faults=(fault,)).copies.reason == BAD_CONTROL

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ from supplies.terminal import run
 
 import tabveil
 from tabveil.cli.anonymize import _finite
+from tabveil.datasets import hospital
 
 ASKED = """
 hierarchies:
@@ -137,9 +139,43 @@ def test_what_is_proposed_can_be_asked_for(folder):
 
 def test_columns_are_proposed_and_nothing_is_decided(folder):
     result = done("quasi-identifiers", "patients.csv")
-    assert "candidate" in result.stdout
-    assert "you decide" in result.stdout
+    assert "for you to decide" in result.stdout
     said = json.loads(done("quasi-identifiers", "patients.csv", "--json", "-").stdout)
     assert {column["name"] for column in said["columns"]} == set(pd.read_csv("patients.csv").columns)
     done("quasi-identifiers", "patients.csv", "--json", "said.json")
     assert json.loads(Path("said.json").read_text(encoding="utf-8")) == said
+
+
+def test_columns_are_ranked_and_few_are_to_be_asked_for_first(tmp_path, monkeypatch):
+    """Of 16 columns 14 were once "a candidate", which told nobody where to begin."""
+    monkeypatch.chdir(tmp_path)
+    hospital(400, seed=1).to_csv("patients.csv", index=False)
+    found = json.loads(done("quasi-identifiers", "patients.csv", "--json", "-").stdout)
+    lines = done("quasi-identifiers", "patients.csv").stdout.splitlines()
+    ranked = [line for line in lines if re.search(r"\d: [\d.]+%", line)]
+    together = [column for column, _ in found["together"]]
+    assert [line.split()[0] for line in ranked] == together
+    assert len(together) <= 4
+    named = next(line for line in lines if line.startswith("Ask first whether others may know"))
+    assert all(column in named for column in together)
+    enough = {line.split()[0] for line in lines if "enough by itself" in line}
+    assert enough == {column["name"] for column in found["columns"] if column["alone"] >= 0.5}
+
+
+def test_a_column_that_tells_a_quasi_identifier_is_named(folder):
+    people = pd.read_csv("patients.csv")
+    people["band"] = (people["age"] // 7).map("band {:.0f}".format)
+    people["sex code"] = people["sex"].map({"female": 1, "male": 2})
+    people.to_csv("patients.csv", index=False)
+    Path("asked.yaml").write_text(ASKED.replace("k: 5", "k: 40"), encoding="utf-8")
+    result = done(*ANONYMIZE, "--html", "how.html", "--json", "how.json")
+    summary = json.loads(Path("how.json").read_text(encoding="utf-8"))["summary"]
+    by_name = {column["name"]: column for column in summary["telling"]}
+    assert "sex code" not in by_name or summary["columns"][1]["levels"] != [0]
+    assert by_name["band"]["follows_from"] == ["age"]
+    assert summary["smallest"] >= 40 > summary["smallest_with_telling"]
+    assert "WARNING: band stays as it is and follows from age: with it k is" in result.stdout
+    assert f"and {summary['smallest_with_telling']} with such columns" in " ".join(result.stdout.split())
+    text = Path("how.html").read_text(encoding="utf-8")
+    Document(text)
+    assert "band stays as it is" in text

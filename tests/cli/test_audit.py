@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from supplies.html_documents import Document
 from supplies.terminal import AUDIT, refused, run, work_in
 
 from tabveil.auditing.report import Report
@@ -37,7 +38,25 @@ def test_audit_prints_a_table_of_80_columns(audited):
     line = next(line for line in result.stdout.splitlines() if line.startswith("Identical rows"))
     assert line.rstrip().endswith("above zero")
     assert max(map(len, result.stdout.splitlines())) <= 80
-    assert result.stderr == ""
+    said = [
+        line for line in result.stderr.splitlines() if not line.startswith("compiling, once on this machine")
+    ]
+    assert said == []
+
+
+def test_brief_is_the_part_to_sign_on_page_and_terminal(folder):
+    asked = (*AUDIT, "--metric", "identical_match_share", "--no-advice", "--no-power", "--no-utility")
+    whole = run(*asked, "--html", "whole.html")
+    brief = run(*asked, "--html", "brief.html", "--brief")
+    pages = {name: Document(Path(f"{name}.html").read_text()) for name in ("whole", "brief")}
+    assert [[text for _, text in document.all("h1")] for document in pages.values()] == [["synthetic"]] * 2
+    assert "Annex" in [text for _, text in pages["whole"].all("h2")]
+    assert [text for _, text in pages["brief"].all("h2")][-1] == "Sign-off"
+    assert "Annex" not in [text for _, text in pages["brief"].all("h2")]
+    assert "What to do\n" in brief.stdout
+    assert "Indicators" in whole.stdout
+    assert "Indicators" not in brief.stdout
+    assert brief.exit_code == whole.exit_code == 0
 
 
 def test_json_file_is_the_report(folder):

@@ -1,10 +1,13 @@
 """No way to end looks like a verdict: the codes 1 and 3 are findings, and nothing else ends with them."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 from supplies.places import ROOT
+
+from tabveil.datasets import hospital
 
 PROGRAM = """
 import ctypes
@@ -77,6 +80,34 @@ def ended(shell, tmp_path):
 )
 def test_only_a_verdict_ends_with_the_code_of_one(shell, code, tmp_path):
     assert ended(shell, tmp_path)[0] == code
+
+
+@pytest.fixture
+def tables(tmp_path):
+    for seed, name in enumerate(("train", "control", "synthetic")):
+        people = hospital(40, seed=seed)[["age", "sex", "ward"]]
+        people.to_csv(tmp_path / f"{name}.csv", index=False)
+    return tmp_path
+
+
+AUDIT = "TABVEIL audit --train train.csv --control control.csv --synthetic synthetic.csv --metrics mmd"
+
+
+@pytest.mark.parametrize(
+    ("shell", "code"),
+    {
+        f"{AUDIT} | true": 0,
+        f"{AUDIT} 2>&1 | true": 0,
+        f"{AUDIT} --fail-above 0.05 | true": 3,
+        f"{AUDIT} --json - --quiet | true": 141,
+        f"{AUDIT} --json - 2>&1 >found.json | true": 0,
+    }.items(),
+)
+def test_an_audit_whose_table_is_cut_off_keeps_its_verdict(shell, code, tables):
+    """Everything else is written by then; of JSON that nobody reads there is none."""
+    assert ended(shell, tables)[0] == code
+    if "found.json" in shell:
+        assert json.loads((tables / "found.json").read_text())["verdict"]["state"] == "inconclusive"
 
 
 def test_who_stops_reading_is_not_told_of_a_fault(tmp_path):

@@ -49,7 +49,7 @@ def report():
         "generator": "copy",
     }
     asked = {"generator": "hybrid", "settings": settings}
-    return tabveil.run_pipeline(people, asked, metrics=["inference", "mmd"], title=HOSTILE, secrets=["sex"])
+    return tabveil.pipeline(people, asked, metrics=["inference", "mmd"], title=HOSTILE, secrets=["sex"])
 
 
 def done(*args):

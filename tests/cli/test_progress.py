@@ -134,13 +134,51 @@ def test_work_that_stands_still_takes_longer_and_never_less_than_no_time():
     assert min(answer for answer in told([*([0.9] * 20), *([1.0] * 40)]) if answer is not None) == 0
 
 
+def test_compiling_does_not_count():
+    """Of a first run: a minute of compiling, and then five percent in five seconds are a hundred seconds."""
+    clock = Clock()
+    left = TimeLeft(clock)
+    left.hear(0.0, compiling=True)
+    clock.now += 60
+    assert left.seconds() is None
+    left.hear(0.0)
+    clock.now += 5
+    left.hear(0.05)
+    assert left.seconds() == pytest.approx(95)
+    left.hear(0.05, compiling=True)
+    clock.now += 30
+    assert left.seconds() == pytest.approx(95)  # it stands still
+    left.hear(0.05, compiling=True)  # the next kernel
+    clock.now += 30
+    left.hear(0.05)
+    clock.now += 1
+    left.hear(0.06)
+    assert left.seconds() == pytest.approx(94)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_compiling_has_a_line_of_its_own_and_one_only(listen, monkeypatch, terminal):
+    log = listen()
+    if terminal:
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "200")
+        monkeypatch.setattr(sys, "stderr", log := Stream(terminal=True))
+    with progress_shown(quiet=False) as listener:
+        listener(f"linkability: {workers.COMPILING} 0%", 0.1)
+        listener("linkability: comparing rows", 0.2)
+        listener(f"inference: {workers.COMPILING} 0%", 0.3)
+    line = f"{workers.COMPILING}: the time left does not count it"
+    assert workers.COMPILING == "compiling, once on this machine"
+    assert log.getvalue().count(line) == 1
+
+
 def test_lines_are_the_rarer_the_longer_the_work_lasts(monkeypatch):
     monkeypatch.setattr(progress, "SECONDS", 10.0)
     assert [progress._pause(elapsed) for elapsed in (0, 150, 600, 36_000)] == [10, 10, 30, 60]
 
 
 def test_lines_end_with_the_work_however_it_ends(listen):
-    log, threads = listen(), threading.active_count()
+    log, threads = listen(), set(threading.enumerate())
 
     def work():
         with progress_shown(quiet=False):
@@ -149,7 +187,7 @@ def test_lines_end_with_the_work_however_it_ends(listen):
 
     with pytest.raises(KeyboardInterrupt):
         work()
-    assert threading.active_count() == threads
+    assert set(threading.enumerate()) <= threads
     before = log.getvalue()
     log.written.clear()
     assert not log.written.wait(0.1)

@@ -92,7 +92,7 @@ def test_somebody_with_one_row_is_a_row(metric):
         )
     assert found.p_value == pytest.approx(plain.p_value)
     assert found.leading == plain.leading
-    for of_people, of_rows in zip(found.scores, plain.scores, strict=True):
+    for of_people, of_rows in zip(found.sensitive_scores, plain.sensitive_scores, strict=True):
         order = np.argsort(of_people.rows), np.argsort(of_rows.rows)
         np.testing.assert_array_equal(of_people.rows[order[0]], of_rows.rows[order[1]])
         np.testing.assert_allclose(of_people.values[order[0]], of_rows.values[order[1]])

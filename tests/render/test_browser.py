@@ -2,12 +2,22 @@
 
 import datetime as dt
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from supplies import made_reports as made
 from supplies.browser import dump, need_chromium, print_pdf, screenshot
 
+from tabveil.auditing.advice import (
+    Advice,
+    ExposedGroup,
+    LeakingColumn,
+    LeakingRows,
+    MoreRows,
+    ReleaseChange,
+    Remedy,
+)
 from tabveil.render.audit.page import page
 from tabveil.render.comparison.side_by_side import page as comparison_page
 
@@ -116,15 +126,85 @@ def n_sheets(path):
     return len(re.findall(rb"/MediaBox\s*\[", path.read_bytes()))
 
 
-@pytest.mark.parametrize("name", ["within", "above", "inconclusive"])
-def test_two_sheets_hold_all_that_is_signed_and_the_annex_begins_on_a_new_one(pages, tmp_path, name):
-    """Printed without its annex the page is two sheets; with half a line of annex it is three."""
-    text = pages[name].read_text(encoding="utf-8")
-    start, end = text.index('<div class="annex">'), text.index('<section id="signature"')
-    front, next_sheet = tmp_path / "front.pdf", tmp_path / "next.pdf"
-    for target, annex in ((front, ""), (next_sheet, '<div class="annex"><p>Annex</p></div>')):
-        assert print_pdf(write(tmp_path, target.stem, text[:start] + annex + text[end:]), target) == []
-    assert (n_sheets(front), n_sheets(next_sheet)) == (2, 3)
+@pytest.mark.parametrize("name", ["within", "above", "inconclusive", "wide", "many attackers", "advised"])
+def test_three_sheets_hold_all_that_is_signed_and_the_annex_begins_on_a_new_one(briefs, tmp_path, name):
+    """With half a line of annex the page is one sheet longer."""
+    text = briefs[name].read_text(encoding="utf-8")
+    longer = text.replace("</main>", '<div class="annex"><p>Annex</p></div></main>')
+    sheets = []
+    for target, content in (("front", text), ("next", longer)):
+        assert print_pdf(write(tmp_path, target, content), tmp_path / f"{target}.pdf") == []
+        sheets.append(n_sheets(tmp_path / f"{target}.pdf"))
+    assert sheets[0] <= 3
+    assert sheets[1] == sheets[0] + 1
+
+
+@pytest.fixture(scope="module")
+def briefs(pages, tmp_path_factory):
+    folder, day = tmp_path_factory.mktemp("briefs"), dt.date(2026, 3, 1)
+    profiles = [replace(made.results(0.01)[2], attacker=f"attacker {place}") for place in range(20)]
+    reports = {
+        "within": made.report(made.CLEAN),
+        "above": made.report(made.LEAKY, policy=made.policy()),
+        "inconclusive": made.report(inputs=made.inputs(control=0), results=()),
+        "wide": made.report(made.LEAKY, columns=long_names(), policy=made.policy("w" * 200)),
+        "many attackers": made.report(made.LEAKY, results=(*made.results(made.LEAKY), *profiles)),
+        "advised": replace(made.report(made.LEAKY, columns=long_names()), advice=long_advice()),
+    }
+    return {name: write(folder, name, page(report, made=day, brief=True)) for name, report in reports.items()}
+
+
+def long_advice():
+    """As much of it as an audit gives, about columns of long names."""
+    names = long_names()
+    groups = [
+        ExposedGroup(
+            column=name,
+            label="a label of some length",
+            people=40,
+            exposed=20,
+            gain=0.4,
+            gain_elsewhere=0.1,
+            p_value=0.001,
+            metric="inference",
+        )
+        for name in names[:3]
+    ]
+    return Advice(
+        rows=LeakingRows(
+            n_synthetic=1500, equal=30, expected=0, near=20, near_expected=0, people=500, n_train=2000
+        ),
+        columns=tuple(LeakingColumn(column=name, weight=0.1) for name in names),
+        groups=tuple(groups),
+        remedies=tuple(
+            Remedy(change=ReleaseChange(kind="leave out", column=name), rows_left=1500, rows_changed=1500)
+            for name in names
+        ),
+        more_rows=MoreRows(control=90_000, n_control=1000, train=90_000, titles=names),
+        obstacles=("Something else keeps a verdict from being given, and it takes a line to say so.",) * 3,
+    )
+
+
+CUT = """<!DOCTYPE html><html><body>{frames}<script>
+addEventListener("load", () => {{
+  for (const frame of document.querySelectorAll("iframe")) {{
+    const inside = frame.contentDocument;
+    for (const part of inside.querySelectorAll("details")) part.open = true;
+    const tables = [...inside.querySelectorAll(".wide")];
+    const cut = tables.filter((part) => part.scrollWidth > part.clientWidth + 1);
+    frame.dataset.cut = cut.map((part) => part.getAttribute("aria-label")).join(" | ");
+  }}
+}});
+</script></body></html>"""
+
+
+@pytest.mark.parametrize("width", [1200, 1280])
+def test_no_column_of_a_table_is_cut_on_a_desk(pages, width):
+    """The last column of the tables of all attacks, their state, was."""
+    names = ("within", "above", "comparison")
+    frames = "".join(FRAME.format(name=pages[name].name, width=width) for name in names)
+    harness = write(pages["above"].parent, f"cut{width}", CUT.format(frames=frames))
+    assert re.findall(r'data-cut="([^"]*)"', dump(harness)) == [""] * len(names)
 
 
 def test_paper_is_a4_and_opens_what_is_folded_on_the_screen(pages, tmp_path):

@@ -77,7 +77,7 @@ def assert_order_does_not_matter(metric):
     moved_tables, orders = shuffled(asked, seed=1)
     moved = ask(metric, moved_tables)
     assert as_text(plain) == as_text(moved)
-    for before, after in zip(plain.scores, moved.scores, strict=True):
+    for before, after in zip(plain.sensitive_scores, moved.sensitive_scores, strict=True):
         original = orders[after.table][after.rows]
         assert dict(zip(original, after.values, strict=True)) == dict(
             zip(before.rows, before.values, strict=True)

@@ -9,7 +9,7 @@ tables and the seed alone, never from the time it takes.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from tabveil.auditing.advice import (
     Advice,
@@ -25,7 +25,8 @@ from tabveil.auditing.carriers import exposed_groups, leaking_columns, leaking_r
 from tabveil.auditing.changes import ChangedRelease, coarsened, filtered, left_out
 from tabveil.auditing.policy import Risk
 from tabveil.auditing.report import Report
-from tabveil.auditing.steps import AuditedMetric, answer, fits_a_model
+from tabveil.auditing.sampled import Sampled
+from tabveil.auditing.steps import AuditedMetric, answer, fits_a_model, together
 from tabveil.auditing.verdict import (
     ABOVE,
     COULD_NOT_SEE,
@@ -85,6 +86,8 @@ def advise(report: Report, loaded: LoadedTables, metrics: Mapping[str, AuditedMe
         seen = [report[item.metric] for risk in verdict.risks for item in risk.metrics if item.leak_seen]
         level = 1 - report.policy.confidence
         advice = replace(advice, groups=exposed_groups(split, loaded.layout, seen, level=level))
+    if report.sampled is not None:
+        return _of_sample(advice, report.sampled)
     if verdict.state == ABOVE and report.has_control and not verdict.control:
         trials = _Trials(report=report, split=split, metrics=metrics)
         columns = leaking_columns(split, trials.results_above, rng=stream(report.seed, "advice", "columns"))
@@ -99,6 +102,19 @@ def advise(report: Report, loaded: LoadedTables, metrics: Mapping[str, AuditedMe
             obstacles=(*trials.refusals, *advice.obstacles),
         )
     return advice
+
+
+def _of_sample(advice: Advice, sampled: Sampled) -> Advice:
+    """Say how many people would have to be asked; no change is tried on a part of them."""
+    needed = advice.more_rows
+    ask = "Only a sample was asked: repeat the audit without --sample to have changes of the release tried."
+    if needed is not None and max(needed.control, needed.train or 0) <= sampled.of_control:
+        ask = (
+            f"Only a sample was asked. As many as would settle it are there: --sample {needed.control}, or "
+            "everybody."
+        )
+        needed = None
+    return replace(advice, more_rows=needed, obstacles=(ask, *advice.obstacles))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -197,10 +213,13 @@ class _Trials:
             return filtered(self.split, share, rng=stream(self.report.seed, "filter"))
 
     def _try(self, change: ReleaseChange, changed: ChangedRelease, keys: Sequence[str]) -> Remedy:
-        after = {
-            key: self._repeat(key, change, changed.split, number / len(keys))
-            for number, key in enumerate(keys)
-        }
+        found = workers.side_by_side(
+            [partial(_repeat, self.metrics[key], self.report.seed, changed.split) for key in keys],
+            titles=[f"{change.kind} {change.column or 'near rows'}: {key}" for key in keys],
+            at_once=together(changed.split),
+            portable=True,
+        )
+        after = dict(zip(keys, found, strict=True))
         verdict = self._judge(after, changed.split)
         return Remedy(
             change=change,
@@ -238,17 +257,6 @@ class _Trials:
         assert made is not None, "it was made before"
         return made
 
-    def _repeat(self, key: str, change: ReleaseChange, split: Split, done: float) -> Result | None:
-        """Ask one attack again, with the seed it had; None where it has no answer."""
-        workers.tell(f"{change.kind} {change.column or 'near rows'}: {key}", done)
-        ran = self.metrics[key]
-        try:
-            metric = _knowing(ran.metric, split)
-            with workers.working(listener=workers.unheard):
-                return answer(metric, split, self.report.seed, ran.attacker)
-        except NotApplicable:
-            return None
-
     def _judge(self, after: Mapping[str, Result | None], split: Split) -> Verdict:
         """Judge the changed release beside all that was not repeated, so that the level is the same."""
         results = tuple(after.get(item.key) or item for item in self.report.results)
@@ -266,6 +274,16 @@ class _Trials:
         return CopiesChange(
             threshold=after.threshold, before=before.high, after=after.high, state=after.state
         )
+
+
+def _repeat(ran: AuditedMetric, seed: int, split: Split) -> Result | None:
+    """Ask one attack again, with the seed it had; None where it has no answer."""
+    try:
+        metric = _knowing(ran.metric, split)
+        with workers.working(listener=workers.unheard):
+            return answer(metric, split, seed, ran.attacker)
+    except NotApplicable:
+        return None
 
 
 def _attack_change(risk: RiskVerdict, item: Judgment, after: Result | None, verdict: Verdict) -> AttackChange:

@@ -1,23 +1,28 @@
 """The whole audit: what is asked for, settled, measured and put together."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from tabveil.auditing.plan import AuditPlan
 from tabveil.auditing.report import Report
 from tabveil.auditing.request import AuditRequest
-from tabveil.auditing.steps import run
+from tabveil.auditing.steps import run, together
 from tabveil.core import check
+from tabveil.core.cluster import Elsewhere, cluster
+from tabveil.core.drawn import Drawn
+from tabveil.core.rng import stream
+from tabveil.core.table import Split
 from tabveil.core.workers import Listener, part, sharing, tell, warn, working
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.scales import all_on_one_scale
 from tabveil.protocols import Metric
-from tabveil.tables.reading import LoadedTables, load_releases
+from tabveil.tables.reading import LoadedTables, declare, load_releases
 
 MANY_COLUMNS, VERY_MANY_COLUMNS = 300, 2000
 """Attacked each in turn, so many columns take minutes, or hours: the time grows with their square."""
@@ -52,18 +57,23 @@ def audit(
     schema: Any = None,  # noqa: ANN401 - a path or plain data
     missing: Iterable[str] = (),
     drop_identifiers: bool = False,
+    drop: Iterable[str] = (),
     person: str | None = None,
     independent_rows: bool = False,
+    scheduler: str | None = None,
     threads: int | None = None,
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    memory: int | str | None = None,
+    sample: int | None = None,
     progress: Listener | None = None,
 ) -> Report:
-    """How much does a synthetic table betray about the people it was learned from?
+    """How much does a synthetic table reveal about the people it was learned from?
 
     Parameters
     ----------
     train
-        The real rows the generator learned from: a path (CSV, Parquet, Feather, Excel) or a pandas, polars or
-        Arrow table. The same holds for the other two.
+        The real rows the generator learned from: a path (CSV, Parquet or a folder of such files, Feather,
+        Excel) or a pandas, polars or Arrow table. The same holds for the other two.
     synthetic
         The rows to be released.
     control
@@ -118,6 +128,8 @@ def audit(
     drop_identifiers
         Leave out columns that look like identifiers, also where a release rightly lacks them. The report
         names them; where they are not left out, in its notes.
+    drop
+        Columns to leave out, also such that not all tables have: an index, say, or what was predicted.
     person
         The column that says whose row it is, where people have several rows. Then people are attacked, by all
         of their rows, and counted: rows of one person stand or fall together, and intervals that take them
@@ -125,8 +137,24 @@ def audit(
     independent_rows
         Say that every row is another person. Else a column that looks like a number of people, whose rows
         stand on both sides or in groups on one, makes the verdict inconclusive until ``person`` names it.
+    scheduler
+        The address of a Dask scheduler, such as ``tls://host:8786``, whose workers then take the metrics, and
+        what is asked again; ``threads`` are those of each. Rows travel to them: beyond this machine none is
+        used without TLS. The numbers are those of one machine.
     threads
         How many threads to use; None takes all cores.
+    device
+        Where rows are searched: "cpu", "cuda" (a GPU, which also trains the embedding of ``contrastive``) or
+        "auto", which takes a GPU where that is faster. The answers are the same; those of an embedding hold
+        for the device it was trained on.
+    memory
+        How much memory the audit may take, in bytes or as ``"2GiB"``; None is all there is. What grows with
+        the rows then stands on disk, in files without a name (``TMPDIR``), and what would not fit is left out
+        with the reason. The numbers are the same.
+    sample
+        Attack so many people of train and of control, drawn at random, and ask so many released rows; None is
+        all. The tables in which they are looked for stay whole, so that a leak reads no smaller; intervals
+        are wider, and the report says by how much.
     progress
         Told what is being done and which share of the whole audit is complete.
 
@@ -158,7 +186,7 @@ def load_all(request: AuditRequest, releases: Mapping[Name, Any]) -> dict[Name, 
         request.train,
         releases,
         request.control,
-        schema=request.column_types,
+        schema=declare.read(request.column_types).without(request.drop),
         missing=request.missing,
         drop_identifiers=request.drop_identifiers,
         person=request.person,
@@ -166,9 +194,22 @@ def load_all(request: AuditRequest, releases: Mapping[Name, Any]) -> dict[Name, 
     )
     attacked = all_on_one_scale([tables.split for tables in given.values()])
     return {
-        name: replace(tables, split=own.split, turned=own.turned, notes=(*tables.notes, *own.notes))
+        name: replace(
+            tables,
+            split=own.split,
+            turned=own.turned,
+            notes=(*tables.notes, *own.notes),
+            drawn=_drawn(request, own.split),
+        )
         for (name, tables), own in zip(given.items(), attacked, strict=True)
     }
+
+
+def _drawn(request: AuditRequest, split: Split) -> Drawn | None:
+    """Draw the people to ask, where not everybody is asked."""
+    if request.sample is None:
+        return None
+    return Drawn.of(split, request.sample, rng=lambda role: stream(request.seed, "sample", role))
 
 
 def conduct(
@@ -186,10 +227,14 @@ def conduct(
     """
     start = time.perf_counter()
     plan = AuditPlan.of(request, checked=checked)
-    with working(threads=request.threads, listener=progress), sharing(request.seed):
+    settings = working(
+        threads=request.threads, device=request.device, listener=progress, memory=request.memory
+    )
+    with settings, sharing(request.seed), _elsewhere(request) as keep:
         if loaded is None:
             tell("reading the tables", 0.0)
             loaded = load(request)
+        keep(loaded, loaded.split, loaded.given)
         check.known_names("audit", "column", request.columns(), loaded.split.schema.names)
         _warn_of_columns(plan, len(loaded.split.schema))
         steps = plan.steps(loaded)
@@ -197,7 +242,7 @@ def conduct(
         whole = weight + plan.positive_weight + plan.advice_weight
         measured, tried = weight / whole, (weight + plan.positive_weight) / whole
         with part(0.0, measured):
-            found = run(steps)
+            found = run(steps, at_once=together(loaded.split))
         report = plan.report(loaded, found, 0.0)
         with part(measured, tried, title="positive control: "):
             report = plan.tried(report, loaded)
@@ -205,6 +250,18 @@ def conduct(
             report = plan.advised(report, loaded)
         tell("done", 1.0)
     return replace(report, seconds=time.perf_counter() - start)
+
+
+@contextmanager
+def _elsewhere(request: AuditRequest) -> Iterator[Callable[..., None]]:
+    """Let steps go to a cluster in the block, if one was named; hand out what sends tables there."""
+    if request.scheduler is None:
+        yield lambda *_tables: None
+        return
+    with cluster(request.scheduler, (), owner="audit") as client:
+        others = Elsewhere(client, owner="audit", threads=request.threads)
+        with working(others=others):
+            yield others.keep
 
 
 def _warn_of_columns(plan: AuditPlan, n_columns: int) -> None:

@@ -168,7 +168,7 @@ def exposed_groups(
     ``results`` are those of attacks that see one, ``level`` is how often chance may name any group at all.
     """
     strongest = max(
-        (result for result in results if result.gain is not None and len(result.scores) == 2),  # noqa: PLR2004
+        (result for result in results if result.gain is not None and len(result.sensitive_scores) == 2),  # noqa: PLR2004
         key=lambda result: result.gain.low if result.gain is not None else -math.inf,
         default=None,
     )
@@ -203,7 +203,7 @@ def exposed_groups(
 
 def _attacked(split: Split, result: Result) -> tuple[_Attacked, _Attacked]:
     """Return whom an attack exposes: those with scores from where train leads control most."""
-    sides = {item.table: item for item in result.scores}
+    sides = {item.table: item for item in result.sensitive_scores}
     tables = split.train.take(sides["train"].rows), split.control.take(sides["control"].rows)
     scores = (
         _highest_scores(sides["train"].values, tables[0]),
@@ -320,7 +320,7 @@ def exposed(results: Iterable[Result], loaded: LoadedTables) -> ExposedRows | No
     leaking = [
         (result.gain.low, result.key, scores)
         for result in results
-        for scores in result.scores
+        for scores in result.sensitive_scores
         if result.labels.pillar == "attack"
         and scores.table == "train"
         and result.gain

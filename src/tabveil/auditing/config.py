@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import MISSING
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tabveil.auditing.request import ON_A_PAGE, TABLES, AuditRequest
 from tabveil.core.result import Input
 from tabveil.core.settings import yaml_files
 from tabveil.core.settings.registry import is_named, settings_of, values_of
+from tabveil.core.wording import begin
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.registry import METRICS, MetricChoice
 from tabveil.protocols import Metric
@@ -25,7 +27,41 @@ _HEAD = """\
 # What the audit was asked for. To repeat it: tabveil audit --config audit.yaml
 # Relative paths start at the folder of this file.
 """
-_UNSAID = ("threads",)  # changes no number, and belongs to the machine
+MEANINGS: Mapping[str, str] = {
+    "train": "the real rows the generator learned from",
+    "synthetic": "the release: the rows that are to be given away",
+    "control": "real rows the generator never saw, to compare with",
+    "title": "what the report is called",
+    "schema": "types of columns, texts that mean missing, columns to leave out",
+    "missing": "texts that stand for a missing value",
+    "drop_identifiers": "true: columns that look like identifiers are left out",
+    "drop": "columns that are left out, also such that not all tables have",
+    "independent_rows": "true: every row is another person, whatever a column looks like",
+    "person": "the column that says whose row it is; people are then counted, not rows",
+    "metrics": "only these run ('tabveil metrics' explains each), with these parameters",
+    "quick": "true: metrics that take minutes are left out",
+    "contrastive": "attacks are repeated in a space that a network learned from the release",
+    "secrets": "columns that attackers want to learn",
+    "known": "columns that attackers know of a person",
+    "auxiliary": "pairs of sets of columns that attackers want to link",
+    "quasi_identifiers": "columns others may know of a person: k, l and t are measured with them",
+    "sensitive": "columns that nobody should learn from these: l and t are measured for them",
+    "attackers": "who may attack: what each knows, wants to learn, or wants to link",
+    "policy": "what is accepted, and by whom the release is used ('tabveil policy' explains each field)",
+    "utility": "true: how useful the release is was measured, too",
+    "target": "columns that models predict, to measure usefulness",
+    "shadow": "what 'tabveil attack --json' found about the generator, to be shown in the report",
+    "power": "leaks are planted, to tell which this audit would have seen; affordable: not for slow metrics",
+    "portrait": "true: the distances and maps of the page are computed",
+    "advice": "false: nothing is tried that could change the verdict",
+    "show_values": "true: the report shows values of real people. Guard it like the data",
+    "sample": "so many people each of train and control are attacked, drawn at random",
+    "seed": "the same seed gives the same numbers",
+}
+"""What each setting means, in the comment above it."""
+
+_WIDTH = 78
+_UNSAID = ("threads", "device", "memory", "scheduler")  # change no number, and belong to the machine
 
 
 def written(request: AuditRequest) -> dict[str, Any]:
@@ -49,7 +85,8 @@ def written(request: AuditRequest) -> dict[str, Any]:
 def text(asked: Mapping[str, Any], inputs: Mapping[str, Input]) -> str:
     """Return the file as YAML, with a remark where it cannot say everything."""
     return _HEAD + "".join(
-        f"{_remark(key, value, inputs)}{yaml_files.to_yaml({key: value})}" for key, value in asked.items()
+        f"{_explained(key)}{_remark(key, value, inputs)}{yaml_files.to_yaml({key: value})}"
+        for key, value in asked.items()
     )
 
 
@@ -61,6 +98,12 @@ def relocated(asked: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         else value
         for key, value in asked.items()
     }
+
+
+def _explained(key: str) -> str:
+    """Say above a setting what it means; a report of another version may have others."""
+    lines = wrap(f"{begin(MEANINGS[key])}.", _WIDTH) if key in MEANINGS else []
+    return "\n" + "".join(f"# {line}\n" for line in lines)
 
 
 def _remark(key: str, value: Any, inputs: Mapping[str, Input]) -> str:  # noqa: ANN401 - plain data

@@ -22,7 +22,7 @@ MOST_COLUMNS = 100  # with more, planting leaks takes minutes
 
 def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditRequest) -> list[AuditStep]:
     """Return the steps to take."""
-    split = loaded.split
+    split = loaded.shown("people")
     steps = []
     if request.utility or request.target:
         steps.append(AuditStep(title="utility", work=partial(_useful, loaded, request), weight=30))
@@ -58,7 +58,7 @@ def _detected(metrics: Sequence[Metric], loaded: LoadedTables, request: AuditReq
 
     Networks would take hours and are left out.
     """
-    split = loaded.split
+    split = loaded.shown("people")
     asked_for = request.power != "affordable"
     if not asked_for and len(split.schema) > MOST_COLUMNS:
         raise NotApplicable(
@@ -68,7 +68,7 @@ def _detected(metrics: Sequence[Metric], loaded: LoadedTables, request: AuditReq
     return power.measure(
         affordable,
         split,
-        written=loaded.written,
+        written=None if loaded.written is None else loaded.shown("people", loaded.written),
         rng=stream(request.seed, "power"),
         learners=asked_for,
     )

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from statistics import median
-from typing import Literal
+from typing import Literal, Protocol
 
-from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import Verdict
 from tabveil.core.estimate import Estimate
 from tabveil.core.findings import ColumnRisk
+from tabveil.core.result import Result
 
 Finding = Literal["leak seen", "hint", "above zero", "none seen", "unclear", "uninformative", "no answer"]
 LEAK: Finding = "leak seen"
@@ -15,7 +16,26 @@ ABOVE_ZERO: Finding = "above zero"
 LEAST_ALIKE = 3  # columns that are one effect together
 
 
-def finding(report: Report, metric: str) -> Finding:
+class Judged(Protocol):
+    """Results with their verdict, as a report has them."""
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """What metrics answered."""
+        ...
+
+    @property
+    def has_control(self) -> bool:
+        """Whether there were real rows the generator never saw."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the policy makes of them."""
+        ...
+
+
+def finding(report: Judged, metric: str) -> Finding:
     """Put into a word what a metric found, as the verdict judges it.
 
     Without a control that fits neither silence nor a gain means anything.

@@ -88,6 +88,15 @@ class AuditOptions:
             help="Leave out columns that look like identifiers, also those that the release lacks.",
         ),
     ] = False
+    drop: Annotated[
+        Columns,
+        Option(
+            metavar="COLUMN",
+            repeatable=True,
+            help="Leave out a column, also one that not all tables have, such as an index. Repeatable.",
+            told="columns to leave out, also such that not all tables have",
+        ),
+    ] = ()
     independent_rows: Annotated[
         bool,
         Option(
@@ -257,6 +266,14 @@ class AuditOptions:
             told="the same seed gives the same numbers, on any number of threads",
         ),
     ] = 0
+    scheduler: Annotated[
+        str | None,
+        Option(
+            metavar="ADDRESS",
+            help="A Dask scheduler whose workers take the metrics, tls:// beyond this machine.",
+            told="the address of a [Dask scheduler](benchmark.md#a-study) whose workers take the metrics",
+        ),
+    ] = None
     threads: Annotated[
         int | None,
         Option(
@@ -264,6 +281,36 @@ class AuditOptions:
             least=1,
             help="How many threads to use; all cores if left out.",
             told="how many threads; a function that is told how far the audit is",
+        ),
+    ] = None
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"],
+        Option(
+            metavar="NAME",
+            help="Where rows are searched: cpu, cuda (a GPU), or auto: on a GPU where that is faster. The "
+            "answers are the same.",
+            told="where rows are searched: `cpu`, `cuda` (a GPU), or `auto`, which takes a GPU where that is "
+            "faster; the answers are the same",
+        ),
+    ] = "auto"
+    memory: Annotated[
+        int | None,
+        Option(
+            metavar="SIZE",
+            help="How much memory the audit may take, such as 2GiB; all there is if left out.",
+            told='how much memory the audit may take, such as `"2GiB"`; '
+            "[tables larger than that](large.md) stand on disk meanwhile",
+        ),
+    ] = None
+    sample: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            least=1,
+            help="Attack N people each of train and control, drawn at random; the release stays whole. "
+            "Everybody if left out.",
+            told="attack so many people each of train and control, drawn at random, "
+            "[in the whole release](large.md#a-sample)",
         ),
     ] = None
 

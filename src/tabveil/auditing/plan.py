@@ -11,14 +11,19 @@ from tabveil.auditing.attackers import Attacker
 from tabveil.auditing.carriers import exposed
 from tabveil.auditing.detection import Power
 from tabveil.auditing.extras import extra_steps
+from tabveil.auditing.fitting import require_room
 from tabveil.auditing.policy import Risk, risk_of
 from tabveil.auditing.positive_control import deciding, positive_controls, spreads
 from tabveil.auditing.report import Report
 from tabveil.auditing.request import AuditRequest
+from tabveil.auditing.sampled import Sampled, stamped
 from tabveil.auditing.steps import AuditedMetric, AuditStep, answer
 from tabveil.core.result import Omission, Result
 from tabveil.core.rng import stream
 from tabveil.core.settings.registry import as_given, make, settings_of, values_of
+from tabveil.core.table import Split
+from tabveil.core.workers import current, working
+from tabveil.engines.neighbors.shared import expect
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NothingToAsk
@@ -48,6 +53,7 @@ def checked_control(request: AuditRequest, loaded: LoadedTables) -> ControlCheck
     """Check the control as the audit of such a request does."""
     return check_control(
         loaded.split,
+        asked=loaded.shown("people"),
         parted_by=loaded.parted_by,
         grouped_by=loaded.grouped_by,
         rng=stream(request.seed, "control"),
@@ -66,6 +72,7 @@ class AuditPlan:
     @classmethod
     def of(cls, request: AuditRequest, *, checked: ControlCheck | None = None) -> Self:
         """Settle what a request comes to."""
+        require_device("audit", request.device)
         return cls(request=request, metrics=choose(request), attacked=request.attacked, checked=checked)
 
     @property
@@ -81,11 +88,14 @@ class AuditPlan:
 
     def steps(self, loaded: LoadedTables) -> list[AuditStep]:
         """Return what to do, in order: the metrics, each attacker's turn at them, and what else was asked."""
-        request = self.request
+        request = self.request.without_tables()  # they are read, and a step may go to another machine
+        control = partial(checked_control, request, loaded)
+        expect(search for ran in self.runs for search in ran.metric.searches(loaded.split))
         count = partial(
             copies,
             loaded.split,
             confidence=request.judged_by.confidence,
+            near=loaded.drawn is None,
             rng=stream(request.seed, "copies"),
         )
         nearly = partial(
@@ -95,31 +105,25 @@ class AuditPlan:
             rng=stream(request.seed, "nearly copied"),
         )
         return [
-            AuditStep(title="control", work=lambda: self.checked or checked_control(request, loaded)),
+            AuditStep(title="control", work=partial(_same, self.checked) if self.checked else control),
             AuditStep(title="copies", work=count),
             AuditStep(title="copies but for a column", work=nearly, weight=0),
             AuditStep(
                 title="order", work=partial(order, loaded.split, rng=stream(request.seed, "order")), weight=0
             ),
-            AuditStep(title="identifiers", work=partial(self._case_numbers, loaded), weight=0),
+            AuditStep(title="identifiers", work=partial(_case_numbers, loaded, request), weight=0),
             *(
                 AuditStep(
                     title=ran.metric.name,
                     attacker=ran.attacker,
-                    work=partial(_answer, ran.metric, loaded, self.request.seed, ran.attacker),
+                    work=partial(_answer, ran.metric, loaded, request.seed, ran.attacker),
                     weight=ran.weight,
-                    silent=self.request.metrics is None,
+                    silent=request.metrics is None,
                 )
                 for ran in self.runs
             ),
-            *extra_steps(loaded, self.metrics, self.request),
+            *extra_steps(loaded, self.metrics, request),
         ]
-
-    def _case_numbers(self, loaded: LoadedTables) -> Trace | None:
-        """Look for identifiers of people, also of those that no metric compares."""
-        if loaded.identifiers is None:
-            return None
-        return case_numbers(loaded.identifiers, confidence=self.request.judged_by.confidence)
 
     @property
     def positive_weight(self) -> float:
@@ -136,8 +140,9 @@ class AuditPlan:
 
     def tried(self, report: Report, loaded: LoadedTables) -> Report:
         """Add what attacks see of planted people, wherever a risk would be within, and how bounds move."""
-        report = replace(report, positive=positive_controls(report, loaded.split, self._attacks))
-        return replace(report, spread=spreads(report, loaded.split, self._attacks))
+        split = loaded.shown("people")
+        report = replace(report, positive=positive_controls(report, split, self._attacks))
+        return replace(report, spread=spreads(report, split, self._attacks))
 
     @property
     def _attacks(self) -> dict[str, AuditedMetric]:
@@ -159,6 +164,7 @@ class AuditPlan:
 
     def report(self, loaded: LoadedTables, found: Sequence[Any], seconds: float) -> Report:
         """Put together what the steps found."""
+        request = self.request
         results = tuple(item for item in found if isinstance(item, Result))
         checked = _first(found, ControlCheck)
         return Report(
@@ -188,7 +194,9 @@ class AuditPlan:
             portrait=_first(found, Portrait),
             properties=_first(found, SplitProperties),
             shadow=self.attacked,
+            sampled=None if loaded.drawn is None else Sampled.of(loaded.drawn, request.judged_by.confidence),
             exposed=exposed(results, loaded) if self.request.show_values else None,
+            library=loaded.layout.library,
             seconds=seconds,
         )
 
@@ -210,23 +218,45 @@ class AuditPlan:
             "schema": None if request.column_types is None else "given",
             "missing": request.missing,
             "drop_identifiers": request.drop_identifiers,
+            **({"drop": request.drop} if request.drop else {}),
             **({} if request.person is None else {"person": request.person}),
             **({"independent_rows": True} if request.independent_rows else {}),
             "target": request.target or None,
             "show_values": request.show_values,
+            **({"searched_on": sorted(current().used)} if current().used else {}),
         }
+
+
+def _same(checked: ControlCheck) -> ControlCheck:
+    """Return what was found before."""
+    return checked
+
+
+def _case_numbers(loaded: LoadedTables, request: AuditRequest) -> Trace | None:
+    """Look for identifiers of people, also of those that no metric compares."""
+    if loaded.identifiers is None:
+        return None
+    return case_numbers(loaded.identifiers, confidence=request.judged_by.confidence)
 
 
 def _answer(metric: Metric, loaded: LoadedTables, seed: int, attacker: str | None) -> Result:
     """Ask a metric about rows, or about the words that stand in them."""
-    split = loaded.written if metric.reads_words else loaded.split
+    split, asked = loaded.written if metric.reads_words else loaded.split, metric.asked()
     if split is None:
         raise NothingToAsk(metric.name, "no column holds labels or texts.")
-    found = answer(metric, split, seed, attacker)
+
+    def ask(tables: Split) -> Result:
+        with working(sampled=loaded.drawn is not None and asked != "everything"):
+            shown = loaded.shown(asked, tables)
+            require_room(metric, shown)
+            found = answer(metric, shown, seed, attacker)
+        return found if loaded.drawn is None else stamped(found, loaded.drawn, asked)
+
+    found = ask(split)
     if not metric.by_equality or not loaded.turned:
         return found
     # What was brought to the scale of the real rows may have lost what was equal: two readings, two tests.
-    given = answer(metric, loaded.given, seed, attacker)
+    given = ask(loaded.given)
     surer = min((found, given), key=lambda result: 1.0 if result.p_value is None else result.p_value)
     return replace(surer, p_value=None if surer.p_value is None else min(2 * surer.p_value, 1.0))
 
@@ -244,7 +274,9 @@ def choose(request: AuditRequest) -> list[Metric]:
     """Return the metrics to run, each told what concerns it."""
     asked = list(request.metrics or [MetricChoice(name=name) for name in defaults(quick=request.quick)])
     if request.contrastive is not None:
-        asked += _through(request.contrastive, without={item.name for item in asked})
+        space = request.contrastive
+        space = replace(space, device="cuda") if request.device == "cuda" else space
+        asked += _through(space, without={item.name for item in asked})
     knowledge = request.knowledge
     return [knowledge.make(item) if isinstance(item, MetricChoice) else item for item in asked]
 

@@ -12,6 +12,7 @@ Is it stable? The attack with the highest upper bound on each risk is asked agai
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
@@ -19,7 +20,7 @@ from numpy.random import Generator
 from tabveil.auditing.detection import PositiveControl, PositiveControls, Spread, Spreads
 from tabveil.auditing.judging import level_of
 from tabveil.auditing.report import Report
-from tabveil.auditing.steps import AuditedMetric, answer
+from tabveil.auditing.steps import AuditedMetric, answer, lengths, together
 from tabveil.auditing.verdict import WITHIN, RiskVerdict
 from tabveil.core import workers
 from tabveil.core.people import numbered
@@ -27,6 +28,7 @@ from tabveil.core.result import Result
 from tabveil.core.rng import stream
 from tabveil.core.sampling import rows_of_people
 from tabveil.core.settings.registry import values_of
+from tabveil.core.storage import spool
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.errors import NotApplicable
 from tabveil.protocols import Metric
@@ -50,12 +52,14 @@ def positive_controls(
     ]
     if not turns:
         return None
-    tried: list[PositiveControl] = []
-    for number, (risk, key) in enumerate(turns):
-        with workers.part(number / len(turns), (number + 1) / len(turns)):
-            workers.tell(key, 0.0)
-            tried += _try(report, split, risk, metrics[key])
-    return PositiveControls(tried=tuple(tried))
+    tried = workers.side_by_side(
+        [partial(_try, report, split, risk, metrics[key]) for risk, key in turns],
+        titles=[key for _, key in turns],
+        order=sorted(range(len(turns)), key=lambda number: -lengths(turns[number][1])),
+        at_once=together(split),
+        portable=True,
+    )
+    return PositiveControls(tried=tuple(one for each in tried for one in each))
 
 
 def deciding(keys: Sequence[str], required: Sequence[str], metrics: Mapping[str, AuditedMetric]) -> list[str]:
@@ -142,7 +146,7 @@ def _put(release: Table, rows: Floats, whose: Indices, places: Indices | None) -
     if places is None:
         places = np.arange(len(release), len(release) + len(rows))
     size = max(len(release), int(places.max()) + 1)
-    values = np.empty((size, len(release.schema)))
+    values = spool.room((size, len(release.schema)))
     values[: len(release)] = release.values
     values[places] = rows
     people = None
@@ -160,23 +164,28 @@ def spreads(report: Report, split: Split, metrics: Mapping[str, AuditedMetric]) 
     """
     if report.verdict.control or not report.has_control:
         return None
-    found = []
-    for risk in report.verdict.risks:
-        judged = risk.leading
-        if judged is None or judged.gain is None or judged.metric not in metrics:
-            continue
-        ran = metrics[judged.metric]
-        if not ran.quick:
-            continue
-        seed = int(stream(report.seed, ran.key, "again").integers(2**31))
-        try:
-            with workers.working(listener=workers.unheard):
-                again = answer(ran.metric.judged_part(), split, seed, ran.attacker).gain
-        except NotApplicable:
-            continue
-        if again is not None:
-            title = judged.title or judged.metric
-            found.append(
-                Spread(risk=risk.risk, metric=ran.key, title=title, high=judged.gain.high, again=again.high)
-            )
-    return Spreads(found=tuple(found)) if found else None
+    asked = [partial(_spread, report, split, risk, metrics) for risk in report.verdict.risks]
+    again = workers.side_by_side(asked, at_once=together(split), portable=True)
+    found = tuple(spread for spread in again if spread is not None)
+    return Spreads(found=found) if found else None
+
+
+def _spread(
+    report: Report, split: Split, risk: RiskVerdict, metrics: Mapping[str, AuditedMetric]
+) -> Spread | None:
+    judged = risk.leading
+    if judged is None or judged.gain is None or judged.metric not in metrics:
+        return None
+    ran = metrics[judged.metric]
+    if not ran.quick:
+        return None
+    seed = int(stream(report.seed, ran.key, "again").integers(2**31))
+    try:
+        with workers.working(listener=workers.unheard):
+            again = answer(ran.metric.judged_part(), split, seed, ran.attacker).gain
+    except NotApplicable:
+        return None
+    if again is None:
+        return None
+    title = judged.title or judged.metric
+    return Spread(risk=risk.risk, metric=ran.key, title=title, high=judged.gain.high, again=again.high)

@@ -10,6 +10,8 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Lock
 from typing import Self
 
 import numpy as np
@@ -22,6 +24,7 @@ from tabveil.core.people import by_first_row
 from tabveil.core.rng import stream
 from tabveil.core.sampling import ROUNDING, count_share, in_order
 from tabveil.core.table import Categorical, Indices, Split, Table
+from tabveil.engines.neighbors.shared import expect
 from tabveil.errors import NotApplicable, NothingToAsk
 from tabveil.protocols import Metric
 from tabveil.synthesis.risks import Leaky
@@ -297,18 +300,31 @@ def _try_leak(leak: float, watchers: Sequence[_Watcher], repetitions: int) -> No
     outcomes: list[tuple[_Watcher, list[bool]]] = [
         (watcher, []) for watcher in watchers if watcher.open(leak)
     ]
+    lock = Lock()
+
+    def ask(watcher: _Watcher, seen: list[bool], repetition: int, split: Split) -> None:
+        with lock:  # several ask at the same time, and what is done never falls
+            done = sum(each.share for each in watchers) / len(watchers)
+            workers.tell(f"planting {leak:.0%}, {repetition + 1} of {repetitions}: {watcher.title}", done)
+        rng = stream(watcher.pool.seed, "metric", watcher.title, str(leak), str(repetition))
+        seen.append(watcher.sees(split, rng=rng))
+        watcher.share = max(watcher.share, len(seen) / repetitions)
+
     for repetition in range(repetitions):
         running = [(watcher, seen) for watcher, seen in outcomes if seen.count(False) <= repetitions - needed]
         tables = {
             (pool, size): pool.plant(leak, repetition, size)
             for pool, size in dict.fromkeys((watcher.pool, watcher.size) for watcher, _ in running)
         }
-        for watcher, seen in running:
-            done = sum(watcher.share for watcher in watchers) / len(watchers)
-            workers.tell(f"planting {leak:.0%}, {repetition + 1} of {repetitions}: {watcher.title}", done)
-            rng = stream(watcher.pool.seed, "metric", watcher.title, str(leak), str(repetition))
-            seen.append(watcher.sees(tables[watcher.pool, watcher.size], rng=rng))
-            watcher.share = max(watcher.share, len(seen) / repetitions)
+        for drawn, split in tables.items():
+            asking = [watcher.metric for watcher, _ in running if (watcher.pool, watcher.size) == drawn]
+            expect(search for metric in asking for search in metric.searches(split))
+        workers.side_by_side(
+            [
+                partial(ask, watcher, seen, repetition, tables[watcher.pool, watcher.size])
+                for watcher, seen in running
+            ]
+        )
     for watcher, seen in outcomes:
         watcher.trials.append(PlantedTrial(leak=leak, seen=sum(seen), of=len(seen)))
         if sum(seen) >= needed:

@@ -12,10 +12,13 @@ from tabveil.auditing import config
 from tabveil.auditing.advice import Advice
 from tabveil.auditing.attackers import Attacker
 from tabveil.auditing.detection import PositiveControls, Power, Spreads
+from tabveil.auditing.findings import finding
 from tabveil.auditing.judging import Grounds, judge
 from tabveil.auditing.policy import Policy
+from tabveil.auditing.sampled import Sampled
 from tabveil.auditing.verdict import BAD_CONTROL, NO_CONTROL, CopiesVerdict, RiskVerdict, Verdict
 from tabveil.core import check
+from tabveil.core.estimate import Estimate
 from tabveil.core.findings import ESTIMATES
 from tabveil.core.result import DroppedColumn, Input, Omission, Result
 from tabveil.core.storage.files import Unreadable, parse_json, read_json, replacing, write_text
@@ -40,6 +43,7 @@ from tabveil.metrics.registry import Explanation
 from tabveil.metrics.traces import Traces
 from tabveil.metrics.utility import Utility
 from tabveil.tables.reading import dataframes
+from tabveil.tables.reading.layout import Library, in_library
 
 RECORD_KINDS = (".csv", ".parquet")
 """How the names of files may end that hold the scores of single rows."""
@@ -91,9 +95,11 @@ class Report:
     properties: SplitProperties | None = None
     shadow: ShadowResult | None = None
     exposed: ExposedRows | None = None
+    sampled: Sampled | None = None  # where a part of the people was asked
     advice: Advice | None = None  # where the verdict is above or inconclusive
     seconds: float = 0.0
     given_verdict: Verdict | None = None  # the one that was stored, when read from JSON
+    library: Library = Library.PANDAS  # that the user works with
 
     def __getitem__(self, key: str) -> Result:
         for result in self.results:
@@ -136,8 +142,8 @@ class Report:
         return Grounds(
             results=self.results,
             skipped=self.skipped,
-            n_train=counted.get("train", 0),
-            n_control=counted.get("control", 0),
+            n_train=self.sampled.train if self.sampled else counted.get("train", 0),
+            n_control=self.sampled.control if self.sampled else counted.get("control", 0),
             counted=self.counted,
             copies=self.copies,
             traces=() if self.traces is None else self.traces.found,
@@ -229,20 +235,28 @@ class Report:
         asked = self.request if folder is None else config.relocated(self.request, folder)
         return config.text(asked, self.inputs)
 
-    def to_frame(self) -> dataframes.DataFrame:
-        """Return one row a metric: its risk, its gain, the bounds it is judged by, rates and labels.
+    def to_frame(self) -> Any:  # noqa: ANN401 - whichever library the user works with
+        """Return one row a metric: its gain and its risk with the bounds of each, rates and labels.
 
-        ``low`` and ``high`` are those of the gain; of the risk for metrics that are no attacks.
+        ``finding`` is what the metric found, in a word, and ``state`` what the policy makes of it; that is
+        empty where no verdict rests on it. It is a table of the library that the training rows came in, and
+        of pandas where they came from a file.
         """
+        return in_library(self._frame(), self.library)
+
+    def _frame(self) -> dataframes.DataFrame:
+        judged = {item.metric: item.state for risk in self.verdict.risks for item in risk.metrics}
         return dataframes.from_rows(
             {
                 "metric": result.key,
-                "risk": result.risk.value if result.risk else math.nan,
-                "low": result.measure.low if result.measure else math.nan,
-                "high": result.measure.high if result.measure else math.nan,
+                **_bounded("gain", result.gain),
+                **_bounded("risk", result.risk),
+                "finding": finding(self, result.key),
+                "state": judged.get(result.key, ""),
                 **{
                     name: estimate.value if (estimate := getattr(result, name)) else math.nan
-                    for name in ESTIMATES[1:]
+                    for name in ESTIMATES
+                    if name not in {"risk", "gain"}
                 },
                 **vars(result.labels),
                 "seconds": result.seconds,
@@ -252,43 +266,51 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook."""
-        columns = ["metric", "risk", "gain", "low", "high", "attack", "control", "pillar"]
+        columns = ["metric", "gain", "gain_low", "gain_high", "risk", "finding", "state", "pillar"]
         tables = [
             dataframes.from_columns({"verdict": [self.verdict.sentence]}),
-            *([self.to_frame()[columns]] if self.results else []),
+            *([self._frame()[columns]] if self.results else []),
             dataframes.from_rows({"not computed": item.key, "reason": item.reason} for item in self.skipped),
             dataframes.from_columns({"notes": self.notes}),
         ]
         return "<p>Indicators are diagnostics, not evidence of anonymity.</p>" + dataframes.to_html(tables)
 
-    def to_html(self, path: str | Path) -> None:
+    def to_html(self, path: str | Path, *, brief: bool = False) -> None:
         """Write the page that ``tabveil audit --html`` writes, whole or not at all.
 
-        An audit with ``utility``, ``power`` and ``portrait`` fills all of its sections.
+        An audit with ``utility``, ``power`` and ``portrait`` fills all of its sections; ``brief`` leaves out
+        the annex, so that only the part to sign is there.
         """
         door: Any = sys.modules["tabveil"]  # it knows who draws a report, which the report does not
-        write_text(Path(path), door.html_page(self), guarded=self.exposed is not None)
+        write_text(Path(path), door.html_page(self, brief=brief), guarded=self.exposed is not None)
 
-    def records(self) -> dataframes.DataFrame:
+    def sensitive_records(self) -> dataframes.DataFrame:
         """Return the per-row scores of every metric: metric, table, row, score. Sensitive."""
         parts = [
             dataframes.from_columns(
                 {"metric": result.key, "table": scores.table, "row": scores.rows, "score": scores.values}
             )
             for result in self.results
-            for scores in result.scores
+            for scores in result.sensitive_scores
         ]
         nothing = dataframes.from_columns({"metric": [], "table": [], "row": [], "score": []})
         return dataframes.stack(parts) if parts else nothing
 
-    def write_records(self, path: str | Path) -> None:
-        """Write :meth:`records` to a CSV or Parquet file, whole or not at all. Guard it like the data."""
+    def write_sensitive_records(self, path: str | Path) -> None:
+        """Write :meth:`sensitive_records` to a CSV or Parquet file, whole or not at all: guard it."""
         target = records_file(path)
         with replacing(target, guarded=True) as temporary:
             if target.suffix.lower() == ".csv":
-                self.records().to_csv(temporary, index=False)
+                self.sensitive_records().to_csv(temporary, index=False)
             else:
-                self.records().to_parquet(temporary, index=False)
+                self.sensitive_records().to_parquet(temporary, index=False)
+
+
+def _bounded(name: str, found: Estimate | None) -> dict[str, float]:
+    """Return a number with both of its bounds, under its name."""
+    if found is None:
+        return dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def _risk_in_a_line(item: RiskVerdict) -> str:
@@ -340,6 +362,7 @@ _PARTS: Mapping[str, Any] = {
     "properties": SplitProperties,
     "shadow": ShadowResult,
     "exposed": ExposedRows,
+    "sampled": Sampled,
     "advice": Advice,
 }
 """What an audit measures only when asked for; each knows its way to JSON and back."""

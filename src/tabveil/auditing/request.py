@@ -16,12 +16,14 @@ from tabveil.auditing import attackers
 from tabveil.auditing.attackers import Attacker
 from tabveil.auditing.options import OPTIONS, AuditOptions, Columns
 from tabveil.auditing.policy import Policy, read_policy
+from tabveil.auditing.sampled import required
 from tabveil.core import check
 from tabveil.core.check import nearest
 from tabveil.core.settings import values, yaml_files
 from tabveil.core.settings.registry import completed, make
 from tabveil.core.settings.yaml_files import Strict
 from tabveil.core.wording import LONGEST_TITLE, clean
+from tabveil.core.workers import Device
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.black_box import ShadowResult
@@ -100,7 +102,12 @@ class AuditRequest(Strict, AuditOptions):
     def _power(cls, value: object, info: ValidationInfo) -> Any:  # noqa: ANN401 - as the field says
         return values.read(_owner(info), _key(info), value, bool | Literal["affordable"])
 
-    @field_validator("missing", "target", mode="before")
+    @field_validator("device", mode="before")
+    @classmethod
+    def _device(cls, value: object, info: ValidationInfo) -> Any:  # noqa: ANN401 - as the field says
+        return values.read(_owner(info), _key(info), value, Device)
+
+    @field_validator("missing", "target", "drop", mode="before")
     @classmethod
     def _texts(cls, value: object, info: ValidationInfo) -> Columns:
         return _as_texts(_owner(info), _key(info), [value] if isinstance(value, str) else value)
@@ -174,12 +181,13 @@ class AuditRequest(Strict, AuditOptions):
         check.known_names("policy", "required metric", policy.required, METRICS)
         return policy
 
-    @field_validator("person", mode="before")
+    @field_validator("person", "scheduler", mode="before")
     @classmethod
-    def _column(cls, value: object, info: ValidationInfo) -> str:
+    def _named(cls, value: object, info: ValidationInfo) -> str:
         if not isinstance(value, str):
+            what = {"person": "name of a column"}.get(_key(info), "address of a Dask scheduler")
             kind = type(value).__name__
-            raise ParameterError(_owner(info), f"person must be the name of a column, got {kind}.")
+            raise ParameterError(_owner(info), f"{_key(info)} must be the {what}, got {kind}.")
         return value
 
     @field_validator("seed", "threads", mode="before")
@@ -193,6 +201,16 @@ class AuditRequest(Strict, AuditOptions):
             raise ParameterError(_owner(info), f"{key} must be a whole number, got {kind}.") from None
         check.at_least(_owner(info), key, number, 0 if key == "seed" else 1)
         return number
+
+    @field_validator("memory", mode="before")
+    @classmethod
+    def _bytes(cls, value: object, info: ValidationInfo) -> int:
+        return values.read_size(_owner(info), _key(info), value)
+
+    @field_validator("sample", mode="before")
+    @classmethod
+    def _people(cls, value: object, info: ValidationInfo) -> int:
+        return required(_owner(info), cls._number(value, info))
 
     @field_validator("shadow", mode="before")
     @classmethod
@@ -254,6 +272,10 @@ class AuditRequest(Strict, AuditOptions):
     def with_threshold(self, threshold: float) -> Self:
         """Return the same, judged by one threshold for all risks."""
         return self.model_copy(update={"policy": self.judged_by.with_threshold(threshold)})
+
+    def without_tables(self) -> Self:
+        """Return the same without the tables, once they are read."""
+        return self.model_copy(update=dict.fromkeys(TABLES))
 
     def for_page(self) -> Self:
         """Return the same with all that a page shows beside risks, unless something else was decided."""

@@ -24,7 +24,17 @@ from tabveil.auditing.verdict import (
     TraceVerdict,
     Verdict,
 )
-from tabveil.core.wording import begin, joined, level, most_people, people, percent, plural, upper_percent
+from tabveil.core.wording import (
+    begin,
+    joined,
+    level,
+    most_people,
+    people,
+    percent,
+    plural,
+    upper_percent,
+    verb,
+)
 
 LEAST_SHOWN, MANY = 0.05, 10
 CONTROLLER = "the decision belongs to the controller"
@@ -99,11 +109,13 @@ def _copies_clause(copied: CopiesVerdict) -> str:
     accepted = f"you accept {percent(copied.threshold)}"
     if copied.proven:
         found = copied.found
-        rows = f"{plural(found.proven, 'row')} of the release {_equal(found.proven)} a row of"
+        rows = (
+            f"{plural(found.proven, 'row')} of the release {verb(found.proven, 'equals', 'equal')} a row of"
+        )
         whom = plural(found.proven_people, "training person", "training people")
         return (
             f"Copies: {rows} {whom} unlike all others, where chance explains at most "
-            f"{_about(found.proven_expected)}; {accepted}. That stands without the control."
+            f"{_about(found.proven_expected)}; {accepted}. That is certain without the control."
         )
     if copied.value is None or copied.high is None:
         return f"Copies: nothing measured; {accepted}."
@@ -168,7 +180,10 @@ def _needed(risks: Sequence[RiskVerdict], n_train: int, counted: str) -> str:
     if rows > n_train:
         needed += f", and as many training {counted},"
     settled = max((item.high or 0.0 for item in risks), default=0.0)
-    return f"About {needed} would settle it; these {counted} settle {most_people(settled)} of 100 and more."
+    return (
+        f"About {needed} would be enough to decide. With these {counted}, only a threshold of "
+        f"{most_people(settled)} of 100 or more can be decided."
+    )
 
 
 def rounded_rows(rows: int) -> int:
@@ -210,20 +225,17 @@ def _copied(judged: CopiesVerdict, *, by_chance: bool) -> str:
         told = "No row of the release equals a training row"
     else:
         rows, share = plural(found.equal_train, "row"), percent(found.equal_train / found.n_synthetic)
-        told = f"{rows} of the release ({share}) {_equal(found.equal_train)} a training row"
+        told = f"{rows} of the release ({share}) {verb(found.equal_train, 'equals', 'equal')} a training row"
     if found.expected is None or not by_chance:
         return f"{told}."
     told = f"{told}; by chance one would expect {_about(found.expected)}."
     if found.near is not None and found.near.near_train:
-        nearly = f"{plural(found.near.near_train, 'more row')} nearly {_equal(found.near.near_train)}"
+        n_near = found.near.near_train
+        nearly = f"{plural(n_near, 'more row')} nearly {verb(n_near, 'equals', 'equal')}"
         told += f" {nearly} one (by chance {_about(found.near.expected)})."
     if judged.reason == HIDDEN and found.share is not None:
         told += f" Up to {upper_percent(found.share.high)} could be copies that nobody can tell from chance."
     return told
-
-
-def _equal(n_rows: int) -> str:
-    return "equals" if n_rows == 1 else "equal"
 
 
 def _about(expected: float) -> str:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,16 +12,13 @@ from rich.text import Text
 from tabveil.cli import files
 from tabveil.cli.files import STDOUT, write_json, write_or_show
 from tabveil.cli.options import Force, Html, Json, Missing, Shown, Table, option
-from tabveil.cli.screen import Screen
-from tabveil.core.wording import name, number, percent, plural
+from tabveil.cli.screen import LOUD, Screen
+from tabveil.core.wording import joined, name, number, percent, plural
 
 if TYPE_CHECKING:
     from tabveil.metrics.properties import Properties
-    from tabveil.synthesis.anonymize import configuration
-    from tabveil.synthesis.anonymize.anonymizing import Anonymization
-    from tabveil.synthesis.anonymize.proposing import Proposal
+    from tabveil.synthesis.anonymize.proposing import ColumnReason, Proposal
     from tabveil.synthesis.anonymize.releasing import Summary
-    from tabveil.tables.reading import LoadedTable
 
 
 def anonymize(
@@ -38,27 +36,18 @@ def anonymize(
 
     from tabveil.cli.progress import progress_shown
     from tabveil.core.storage.files import write_text
-    from tabveil.core.workers import part, tell, working
     from tabveil.metrics.properties import WEAKNESSES
     from tabveil.render.anonymize import page
-    from tabveil.synthesis.anonymize import configuration, releasing
-    from tabveil.synthesis.anonymize.releasing import Summary
-    from tabveil.tables import reading as frame
+    from tabveil.workflows import anonymizing
 
     targets = [files.rows_file(out, force=force, not_over=[data, config])]
     for given, path in (("--html", html), ("--json", json)):
         if path is not None and path != STDOUT:
             targets.append(files.writable(given, path, force=force, not_over=[data, config, *targets]))
-    asked = configuration.read(config)
-    with progress_shown(quiet=quiet) as listener, working(listener=listener):
-        tell("reading", 0.0)
-        loaded = frame.load_table(data, schema=asked.schema, missing=asked.missing)
-        with part(0.1, 0.9):
-            found = configuration.apply(asked, loaded)
-        tell("writing", 0.9)
-        releasing.write(found, loaded.layout, targets[0])
-        measured = _measure(found, asked, loaded)
-    summary = Summary.of(found)
+    with progress_shown(quiet=quiet) as listener:
+        found = anonymizing.anonymize(data, config, progress=listener)
+    found.write(targets[0])
+    summary, measured = found.summary, found.properties
     if html is not None:
         write_text(html.resolve(), page(summary, measured, WEAKNESSES, title=name(data.name)))
     said = {"summary": dataclasses.asdict(summary), "properties": dataclasses.asdict(measured)}
@@ -79,12 +68,11 @@ def hierarchies(
     force: Force = False,
 ) -> None:
     """Propose hierarchies."""
-    from tabveil.synthesis.anonymize.proposing import template
-    from tabveil.tables import reading as frame
+    from tabveil.workflows import anonymizing
 
     if out is not None:
         files.writable("--out", out, force=force, not_over=[file])
-    text = template(frame.load_table(file, missing=missing or ()), column or ())
+    text = anonymizing.hierarchies(file, column or (), missing=missing or ())
     write_or_show(text, out, force=force, not_over=[file])
 
 
@@ -94,33 +82,12 @@ def quasi_identifiers(
     """Propose quasi-identifiers."""
     import json as json_text
 
-    from tabveil.synthesis.anonymize.proposing import propose
-    from tabveil.tables import reading as frame
+    from tabveil.workflows import anonymizing
 
     target = files.destination("--json", json, force=force, not_over=[file])
-    found = propose(frame.load_table(file, missing=missing or ()))
+    found = anonymizing.quasi_identifiers(file, missing=missing or ())
     write_json(json_text.dumps(dataclasses.asdict(found), ensure_ascii=False, indent=1), target)
     _tell_proposal(Screen(stderr=json == STDOUT), found)
-
-
-def _measure(
-    found: "Anonymization", asked: "configuration.AnonymizationSettings", loaded: "LoadedTable"
-) -> "Properties":
-    """Measure what was promised in what is released, beside the table that came in."""
-    from tabveil.metrics.properties import measure
-    from tabveil.synthesis.anonymize.building import ColumnValues
-
-    trees = {
-        column: entry.build(ColumnValues.of(loaded.table, column, loaded.layout))
-        for column, entry in asked.sensitive_hierarchies.items()
-    }
-    return measure(
-        found.table,
-        quasi_identifiers=found.quasi_identifiers,
-        sensitive=asked.sensitive,
-        reference=found.original,
-        levels={column: (tree.cells, tree.codes) for column, tree in trees.items()},
-    )
 
 
 def _finite(data: Any) -> Any:  # noqa: ANN401 - plain data
@@ -144,6 +111,14 @@ def _tell(screen: Screen, summary: "Summary", measured: "Properties", out: Path)
         f"the smallest of {plural(summary.smallest, 'row')}; {summary.n_suppressed:,} suppressed."
     )
     screen.say(f"Promised and measured: {'; '.join(summary.models)}.")
+    for telling in summary.telling:
+        screen.say(f"WARNING: {telling.sentence}", style=LOUD)
+    if summary.telling:
+        screen.say(
+            f"k is {summary.smallest:,} by the quasi-identifiers alone, and "
+            f"{summary.smallest_with_telling:,} with such columns. Generalize them, too, or list them under "
+            "'drop'."
+        )
     for own in measured.sensitive:
         screen.say(
             f"  {name(own.column)}: {plural(own.distinct, 'different value')} in the least varied class, at "
@@ -168,19 +143,43 @@ def _certainty(summary: "Summary") -> str:
 
 
 def _tell_proposal(screen: Screen, found: "Proposal") -> None:
+    """Rank the columns: those that set most rows apart by themselves, then those that do so together."""
+    together = {column: (place, share) for place, (column, share) in enumerate(found.together, start=1)}
+
+    def rank(item: "ColumnReason") -> tuple[bool, bool, float, float]:
+        place, _ = together.get(item.name, (len(together) + 1, 0.0))
+        return item.naming, item.alone < HALF, place, -max(item.alone, item.added)
+
     rows = []
-    for column in sorted(found.columns, key=lambda item: (item.naming, -max(item.alone, item.added))):
+    for column in sorted(found.columns, key=rank):
         with_other = f"{percent(column.with_partner)} with {name(column.partner)}" if column.partner else ""
-        note = "seems to name people: drop it" if column.naming else "candidate" if column.likely else ""
         values, alone = f"{column.n_values:,}", percent(column.alone)
-        rows.append((Text(name(column.name)), values, alone, Text(with_other), note))
-    screen.show_rows(("column", "values", "alone", "with one other", ""), rows)
+        rows.append((Text(name(column.name)), values, alone, Text(with_other), _why(column, together)))
+    screen.show_rows(("column", "values", "alone", "with one other", "ask first"), rows)
+    screen.say("Percentages are shares of rows that nobody else is like, by the values of these columns.")
     if found.together:
-        names = ", ".join(name(column) for column, _ in found.together)
-        screen.say(f"Together, {names} set {percent(found.together[-1][1])} of {found.n_rows:,} rows apart.")
-    screen.say(
-        "Shares of rows that nobody else is like. Which of these columns others know, you decide.", "dim"
-    )
+        names = joined([name(column) for column in together])
+        share, rows_there = percent(found.together[-1][1]), plural(found.n_rows, "row")
+        screen.say(
+            f"Ask first whether others may know {names}: together they set {share} of {rows_there} apart. "
+            "They were chosen one after the other, each time the column that sets most rows apart."
+        )
+    screen.say("The table does not tell which columns others know. That is for you to decide.", "dim")
+
+
+HALF = 0.5
+"""A column that sets so many rows apart needs no other."""
+
+
+def _why(column: "ColumnReason", together: Mapping[str, tuple[int, float]]) -> str:
+    if column.naming:
+        return "seems to name people: drop it"
+    if column.alone >= HALF:
+        return "enough by itself"
+    if column.name not in together:
+        return ""
+    place, share = together[column.name]
+    return f"{place}: {percent(share)}" if place == 1 else f"{place}: {percent(share)} with those above"
 
 
 def register(app: typer.Typer) -> None:
@@ -204,8 +203,10 @@ def register(app: typer.Typer) -> None:
     )(hierarchies)
     app.command(
         "quasi-identifiers",
-        help="Show which columns set people apart, alone and together: candidates for quasi-identifiers.\n\n"
-        "Whether somebody else knows a column no table tells. So this proposes, and you decide.",
+        help="Show which columns set people apart, alone and together: of those, ask first whether others "
+        "may know them.\n\n"
+        "A quasi-identifier is a column that others may know of a person. The table does not tell which "
+        "these are: this ranks the columns, and you decide.",
         epilog="Examples:\n\n[cyan]tabveil quasi-identifiers patients.csv[/]\n\n"
         "[cyan]tabveil quasi-identifiers patients.csv --missing '?' --json -[/]",
     )(quasi_identifiers)

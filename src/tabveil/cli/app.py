@@ -52,7 +52,7 @@ app = typer.Typer(
         "help_option_names": ["-h", "--help"],
         "token_normalize_func": lambda token: FORMER_NAMES.get(token, token),
     },
-    help="How much does a synthetic table betray about the people behind it?",
+    help="How much does a synthetic table reveal about the people behind it?",
     epilog="Start with [bold]tabveil demo[/]. Then, with your own data: [bold]tabveil split[/] before you "
     "train a generator, [bold]tabveil audit[/] before you release anything.",
 )

@@ -1,4 +1,4 @@
-"""``tabveil attack``: what does a generator that you own betray about single people?"""
+"""``tabveil attack``: what does a generator that you own reveal about single people?"""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from tabveil.cli import files
 from tabveil.cli.files import STDOUT, write_json
-from tabveil.cli.options import Force, Missing, Scheduler, Schema, Settings, Threads, option
+from tabveil.cli.options import Drop, Force, Missing, Scheduler, Schema, Settings, Threads, option
 from tabveil.cli.screen import Screen
 
 
@@ -46,6 +46,7 @@ def attack(
         str | None, option("pool|keep", "As in 'tabveil synthesize', pool if left out; not for commands.")
     ] = None,
     schema: Schema = None,
+    drop: Drop = None,
     missing: Missing = None,
     seed: Annotated[int, option("N", "Same seed, same numbers.", min=0)] = 0,
     store: Annotated[
@@ -64,6 +65,7 @@ def attack(
     from tabveil.cli.progress import progress_shown, progress_to_go_on
     from tabveil.cli.synthesize import read_settings
     from tabveil.render.black_box import TITLE, access_text, shown
+    from tabveil.tables.reading import declare
     from tabveil.workflows import black_box as attacking
 
     target = files.destination("--json", json, force=force, not_over=[data, config, control, schema])
@@ -83,7 +85,7 @@ def attack(
             draw=draw,
             game=game,  # type: ignore[arg-type] # checked where it is used
             rare_labels=rare_labels,  # type: ignore[arg-type] # likewise
-            schema=schema,
+            schema=declare.read(schema).without(drop) if drop else schema,
             missing=tuple(missing or ()),
             seed=seed,
             store=store,
@@ -104,7 +106,7 @@ def attack(
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
-        help="Attack a generator that you own: what does it betray about single people?\n\n"
+        help="Attack a generator that you own: what does it reveal about single people?\n\n"
         "It is fitted again and again, each time with some of the targets and without the others. An "
         "attacker learns from half of the releases who was in, and is tried on the other half. Half of the "
         "targets are the rows that are farthest from all others, half are drawn at random.\n\n"

@@ -1,7 +1,8 @@
-"""``tabveil audit``: what does a synthetic table betray about the rows it was learned from?"""
+"""``tabveil audit``: what does a synthetic table reveal about the rows it was learned from?"""
 
 import inspect
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +32,9 @@ def audit(
     records: Annotated[
         Path | None, option("FILE", "Write scores of single rows (.csv or .parquet). Sensitive.")
     ] = None,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Only the part to sign: on the page and on the terminal.")
+    ] = False,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
     **given: Any,  # noqa: ANN401 - the options of the audit, as they are declared
@@ -58,14 +62,17 @@ def audit(
         report = conduct(request, progress=listener)
     write_json(report.to_json(), json_place, guarded=report.exposed is not None)
     if html_place is not None:
-        report.to_html(html_place)
+        report.to_html(html_place, brief=brief)
     if records_place is not None:
-        report.write_records(records_place)
+        report.write_sensitive_records(records_place)
     if not quiet:
-        # JSON on standard output is for a program; the table then goes where people look.
-        Screen(stderr=json == STDOUT).print(report_page(report))
-        for line in _reminders(report, html, records):
-            Screen(stderr=True).say(line)
+        # Everything is done and written by now: who cuts the table off, as head does, keeps the verdict.
+        with suppress(BrokenPipeError):
+            # JSON on standard output is for a program; the table then goes where people look.
+            Screen(stderr=json == STDOUT).print(report_page(report, brief=brief))
+        with suppress(BrokenPipeError):
+            for line in _reminders(report, html, records):
+                Screen(stderr=True).say(line)
     return EXIT_CODES[report.verdict.state] if request.policy is not None else 0
 
 
@@ -119,8 +126,19 @@ def _reminders(report: "Report", html: Path | None, records: Path | None) -> lis
 _ORDER = (
     *("config", "train", "synthetic", "control", "schema", "metrics", "quick", "contrastive", "secrets"),
     *("known", "auxiliary", "quasi_identifiers", "sensitive", "attackers", "policy", "fail_above", "shadow"),
-    *("utility", "target", "power", "advice", "missing", "drop_identifiers", "person", "independent_rows"),
-    *("seed", "threads", "title", "html", "json", "records", "show_values", "force", "quiet"),
+    *(
+        "utility",
+        "target",
+        "power",
+        "advice",
+        "missing",
+        "drop_identifiers",
+        "drop",
+        "person",
+        "independent_rows",
+    ),
+    *("sample", "memory", "seed", "threads", "device", "scheduler", "title", "html", "brief", "json"),
+    *("records", "show_values", "force", "quiet"),
 )
 """How the help lists options; one that is not named here stands at its end."""
 
@@ -149,12 +167,13 @@ audit.__signature__ = _signature()  # type: ignore[attr-defined] # what the pars
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
-        help="Measure what a synthetic table betrays about the rows it was learned from.\n\n"
-        "Files may be CSV (also .gz), Parquet, Feather or Excel. Every risk is compared with real rows the "
-        "generator never saw ([bold]--control[/]): 0 means that the release is as close to the training rows "
-        "as fresh data are, 1 is the worst case. With [bold]--policy[/] or [bold]--fail-above[/] the exit "
-        "code tells the verdict: 0 within, 1 above, 3 inconclusive. Exit code 2 and one line on standard "
-        "error: an input is at fault.\n\n"
+        help="Measure what a synthetic table reveals about the rows it was learned from.\n\n"
+        "Files may be CSV (also .gz), Parquet (also a folder of them), Feather or Excel. Every risk is "
+        "compared with real rows the generator never saw ([bold]--control[/]): 0 means that the release is "
+        "as close to the training rows as fresh data are, 1 is the worst case. With [bold]--policy[/] or "
+        "[bold]--fail-above[/] the exit code tells the verdict: 0 within, 1 above, 3 inconclusive, also "
+        "where [bold]| head[/] cuts the table off. Exit code 2 and one line on standard error: an input is "
+        "at fault.\n\n"
         "What is asked for may also stand in a file ([bold]--config[/]), with paths that start at its "
         "folder: settings are called as in Python, such as train, secrets, metrics. [bold]tabveil config[/] "
         "writes the file that repeats an audit.\n\n"

@@ -11,7 +11,8 @@ code   meaning
 3      with a policy, or of a promise: inconclusive
 70     a fault of tabveil itself, of a library or of an installation
 130    interrupted
-141    nobody read on what was printed
+141    nobody read on what was printed; of an audit only where that was the JSON: if only its
+       table was cut off, the code is that of the verdict
 143    ended by the system (SIGTERM)
 =====  ==================================================================
 

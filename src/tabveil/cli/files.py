@@ -34,8 +34,11 @@ def writable(option: str, path: Path, *, force: bool, not_over: Iterable[Path | 
         raise ParameterError(option, f"{path} is a folder; name a file in it.")
     if target.exists() and not target.is_file():
         raise ParameterError(option, f"{path} is not an ordinary file.")
-    if any(other is not None and _same(other, target) for other in not_over):
-        raise ParameterError(option, f"{path} is also used for something else; choose another name.")
+    for other in not_over:
+        if other is not None and _same(other, target):
+            raise ParameterError(option, f"{path} is also used for something else; choose another name.")
+        if other is not None and _holds(other, target):
+            raise ParameterError(option, f"{path} would stand in {other}, a folder that is read.")
     if target.exists() and not force:
         raise ParameterError(option, f"{path} is already there; add --force to replace it.")
     _try(option, target.parent, shown=path.parent)
@@ -67,6 +70,11 @@ def _same(one: Path, other: Path) -> bool:
         except RuntimeError:  # a link that leads to itself leads nowhere else
             places.append(path.absolute())
     return places[0] == places[1]
+
+
+def _holds(other: Path, target: Path) -> bool:
+    """Tell whether a file would stand in a folder that is read; what a link leads to is no part of it."""
+    return other.is_dir() and not other.is_symlink() and target.is_relative_to(other.resolve())
 
 
 def _try(option: str, place: Path, *, shown: Path) -> None:

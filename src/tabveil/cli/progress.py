@@ -1,11 +1,13 @@
 """How far the work is, on standard error: a bar on a terminal, a line now and then where there is none.
 
-How long it will still take is judged by how long the share that is done has taken.
+How long it will still take is judged by how long the share that is done has taken. Compiling takes long on
+the first run alone, and is left out of that.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, TypeVar
@@ -26,7 +28,7 @@ from rich.text import Text
 from tabveil.cli.exit_codes import Interrupted
 from tabveil.cli.screen import Screen
 from tabveil.core.wording import duration
-from tabveil.core.workers import Listener, working
+from tabveil.core.workers import COMPILING, Listener, working
 
 Done = TypeVar("Done")
 
@@ -52,10 +54,16 @@ class TimeLeft:
         self._start = self._asked = clock()
         self._share = 0.0
         self._end: float | None = None
+        self._compiled = 0.0
+        self._compiling: float | None = None  # since when
 
-    def hear(self, share: float) -> None:
-        """Take note of how much is done."""
+    def hear(self, share: float, *, compiling: bool = False) -> None:
+        """Take note of how much is done; time that is spent compiling tells nothing of the rest."""
         self._share = share
+        if compiling or self._compiling is not None:
+            now = self._clock()
+            self._compiled += 0.0 if self._compiling is None else now - self._compiling
+            self._compiling = now if compiling else None
 
     def elapsed(self) -> float:
         """Return the seconds since the start."""
@@ -63,7 +71,8 @@ class TimeLeft:
 
     def seconds(self) -> float | None:
         """Return the seconds left; None while nobody can tell."""
-        now = self._clock()
+        clock = self._clock()
+        now = (clock if self._compiling is None else self._compiling) - self._compiled
         passed, self._asked = now - self._asked, now
         if self._share < LEAST_SHARE or now - self._start < LEAST_SECONDS:
             return None
@@ -120,8 +129,29 @@ def progress_shown(*, quiet: bool, title: str = "") -> Iterator[Listener]:
     if quiet:
         yield lambda _doing, _share: None
         return
-    with working(warned=screen.say), (_bar if screen.is_terminal else _lines)(screen, title) as listener:
+    with (
+        working(warned=partial(_said, screen)),
+        (_bar if screen.is_terminal else _lines)(screen, title) as listener,
+    ):
         yield listener
+
+
+def _said(screen: Screen, line: str) -> None:
+    """Say a line; where nobody reads on, the work goes on in silence."""
+    with suppress(BrokenPipeError):
+        screen.say(line)
+
+
+def _once(screen: Screen) -> Callable[[], None]:
+    """Return what says in a line of its own that compiling has begun: the first time only."""
+    said = Event()
+
+    def notice() -> None:
+        if not said.is_set():
+            said.set()
+            _said(screen, f"{COMPILING}: the time left does not count it, and later runs do not need it.")
+
+    return notice
 
 
 class _TimeLeftColumn(ProgressColumn):
@@ -155,10 +185,13 @@ def _bar(screen: Screen, title: str) -> Iterator[Listener]:
         expand=True,
     )
     with bar:
-        task = bar.add_task(title, total=1.0)
+        task, notice = bar.add_task(title, total=1.0), _once(screen)
 
         def listen(doing: str, share: float) -> None:
-            left.hear(share)
+            compiling = COMPILING in doing
+            left.hear(share, compiling=compiling)
+            if compiling:
+                notice()
             bar.update(task, description=f"{title}{doing}", completed=share)
 
         yield listen
@@ -172,19 +205,22 @@ def _pause(elapsed: float) -> float:
 @contextmanager
 def _lines(screen: Screen, title: str) -> Iterator[Listener]:
     """Write a line at intervals, by a clock of its own: also when the work says nothing for long."""
-    left, ended, latest = TimeLeft(), Event(), ("starting", 0.0)
+    left, ended, latest, notice = TimeLeft(), Event(), ("starting", 0.0), _once(screen)
 
     def listen(doing: str, share: float) -> None:
         nonlocal latest
         latest = doing, share
-        left.hear(share)
+        compiling = COMPILING in doing
+        left.hear(share, compiling=compiling)
+        if compiling:
+            notice()
 
     def write() -> None:
         while not ended.wait(_pause(left.elapsed())):
             doing, share = latest
             to_go = left.text()
             times = f"{duration(left.elapsed())}, {share:.0%} done{to_go and f', {to_go}'}"
-            screen.say(f"{times}: {title}{doing}")
+            _said(screen, f"{times}: {title}{doing}")
 
     clock = Thread(target=write, daemon=True)
     clock.start()

@@ -4,6 +4,8 @@ Names of columns, labels and files come from outside. A terminal takes some of t
 (another title, another color, text that runs backwards); here they are shown as escapes, such as ``\x1b``.
 """
 
+import errno
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -34,6 +36,13 @@ class Screen(Console):
             case Text():
                 renderable = _harmless(renderable)
         return super().render(renderable, options)
+
+    def on_broken_pipe(self) -> None:
+        """Let the rest go nowhere where nobody reads on, and say so: who prints knows what that means."""
+        self.quiet = True
+        with suppress(OSError, ValueError):  # what is no file has nobody behind it
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     def show_rows(self, headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
         """Print a table without a frame."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabveil.cli.files import rows_file
-from tabveil.cli.options import Force, Missing, Out, Seed, Threads, asked, option
+from tabveil.cli.options import Drop, Force, Missing, Out, Seed, Threads, asked, option
 from tabveil.cli.screen import LOUD, Screen
 from tabveil.core.wording import interval, number, value_of
 from tabveil.errors import ParameterError
@@ -42,6 +42,7 @@ def filter_release(
     ] = True,
     target: Annotated[list[str] | None, asked("target")] = None,
     schema: Annotated[Path | None, asked("column_types")] = None,
+    drop: Drop = None,
     missing: Missing = None,
     drop_identifiers: Annotated[
         bool,
@@ -57,6 +58,7 @@ def filter_release(
 ) -> None:
     """Filter a file."""
     from tabveil.cli.progress import progress_shown
+    from tabveil.tables.reading import declare
     from tabveil.workflows import steps
 
     place = rows_file(out, force=force, not_over=[train, synthetic, control, schema])
@@ -70,7 +72,7 @@ def filter_release(
             measure_utility=utility and not quiet,
             target=target or None,
             seed=seed,
-            schema=schema,
+            schema=declare.read(schema).without(drop) if drop else schema,
             missing=missing or (),
             drop_identifiers=drop_identifiers,
             threads=threads,
@@ -228,7 +230,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         help="Keep equal rows once, and at most so many rows of a person, before a generator learns them.\n\n"
         "Which rows of a person are kept is chosen at random, by the seed and by what they hold. "
-        "A row that is left can still be learned by heart.",
+        "A row that is left can still be memorized.",
         epilog="Examples:\n\n[cyan]tabveil deduplicate --data patients.csv --out once.csv[/]\n\n"
         "[cyan]tabveil deduplicate --data visits.csv --person patient --most 3 --out fewer.csv[/]",
     )(deduplicate)

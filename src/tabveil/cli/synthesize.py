@@ -67,7 +67,7 @@ def synthesize(
         str | None,
         option(
             "pool|keep",
-            "Labels that fewer than ten rows share: learn them as others (if left out), or as they are.",
+            "Labels that fewer than ten rows share: learn them as 'other' (if left out), or as they are.",
         ),
     ] = None,
     identifiers: Annotated[
@@ -344,7 +344,7 @@ def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...],
 
 
 def _say_next(command: str) -> None:
-    Screen().say(f"Audit the rows before they leave the house:\n  {command}", style="dim")
+    Screen().say(f"Audit the rows before you release them:\n  {command}", style="dim")
 
 
 def register(app: typer.Typer) -> None:
@@ -352,9 +352,9 @@ def register(app: typer.Typer) -> None:
     app.command(
         cls=Teaching,
         help="Learn a table and write new rows that look like it.\n\n"
-        "The rows have the columns, types and formats of the data. They can still betray the people behind "
-        "them: audit them before they leave the house. Hold back rows with [bold]tabveil split[/] first and "
-        "name them with --control: the rows are then audited before they are written. "
+        "The rows have the columns, types and formats of the data. They can still reveal data of the people "
+        "behind them: audit them before you release them. Hold back rows with [bold]tabveil split[/] first "
+        "and name them with --control: the rows are then audited before they are written. "
         "Ctrl-C while a network is trained keeps its best state up to then.",
         epilog=_EXAMPLES,
     )(synthesize)

@@ -24,7 +24,7 @@ from tabveil.core.findings import (
 from tabveil.core.settings.registry import describe, is_named
 from tabveil.core.storage.arrays import require
 from tabveil.core.storage.plain import from_plain, to_plain
-from tabveil.core.wording import name
+from tabveil.core.wording import escaped, interval, name, value_of
 
 Role = Literal["train", "control", "synthetic"]
 Cost = Literal["quick", "slow", "training"]
@@ -96,8 +96,17 @@ class Result:
     combinations: tuple[Combination, ...] = ()  # the surest first
     details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    scores: tuple[Scores, ...] = ()
+    sensitive_scores: tuple[Scores, ...] = ()  # of single rows: guard them like the data
     seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        """Say what was found in a line; all else is asked for by name, and no score of a row is shown."""
+        told = [
+            f"{what} {value_of(found)} ({interval(found)})"
+            for what, found in (("risk", self.risk), ("gain", self.gain))
+            if found is not None
+        ]
+        return escaped(f"{self.full_title}: {', '.join(told) or 'no risk was measured'}")
 
     @property
     def key(self) -> str:

@@ -7,6 +7,7 @@ no answer changes when a file is sorted differently. Outcomes whose chances depe
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,15 +123,24 @@ def shuffled_rows(table: Table, *, rng: Generator) -> Indices:
 
 def group_equal_rows(*tables: Table) -> tuple[NDArray[np.int64], ...]:
     """Give one number to equal rows of any of the tables. Missing equals missing."""
-    values = np.concatenate([table.values for table in tables]) + 0.0  # -0.0 and 0.0 are one value
-    values[np.isnan(values)] = np.nan
-    bits = values.view(np.uint64)
     hashes = np.concatenate([table.row_hash() for table in tables])
     _, first, numbers = np.unique(hashes, return_index=True, return_inverse=True)
-    if not np.array_equal(bits, bits[first[numbers]]):  # two rows share a hash: compare the rows themselves
-        _, numbers = np.unique(bits, axis=0, return_inverse=True)
+    columns = (_bits(tables, position) for position in range(tables[0].values.shape[1]))
+    if not all(np.array_equal(bits, bits[first[numbers]]) for bits in columns):
+        # Two rows share a hash: compare the rows themselves.
+        whole = np.column_stack([_bits(tables, position) for position in range(tables[0].values.shape[1])])
+        _, numbers = np.unique(whole, axis=0, return_inverse=True)
     ends = np.cumsum([len(table) for table in tables])
     return tuple(np.split(numbers.reshape(-1).astype(np.int64), ends[:-1]))
+
+
+def _bits(tables: Sequence[Table], position: int) -> NDArray[np.uint64]:
+    """Return a column of all tables as numbers that are equal where cells are."""
+    cells = (
+        np.concatenate([table.values[:, position] for table in tables]) + 0.0
+    )  # -0.0 and 0.0 are one value
+    cells[np.isnan(cells)] = np.nan  # and so are all NaNs
+    return cells.view(np.uint64)
 
 
 def held_chance(copies: Indices, total: int, size: int) -> Floats:

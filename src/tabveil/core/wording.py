@@ -244,6 +244,15 @@ def plural(count: int, word: str, several: str = "") -> str:
     return f"{count:,} {word if count == 1 else several or f'{word}s'}"
 
 
+def verb(count: int, one: str, several: str) -> str:
+    """Return the form that a verb has after so many things.
+
+    >>> [f"{plural(count, 'row')} {verb(count, 'equals', 'equal')} another" for count in (1, 2)]
+    ['1 row equals another', '2 rows equal another']
+    """
+    return one if count == 1 else several
+
+
 def dates(moments: Sequence[dt.datetime]) -> list[str]:
     """Write ascending moments for an axis, each to the nearest year, month, day or minute that parts them.
 

@@ -6,6 +6,7 @@ Nothing here imports torch before it is needed: it is an extra, and slow to load
 import copy
 import importlib
 import math
+import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tabveil.core.crew import Turn
 from tabveil.core.storage.arrays import Expected, require_arrays
 from tabveil.core.storage.files import Unreadable
 from tabveil.core.workers import current, part, tell
@@ -42,19 +44,36 @@ def require_device(owner: str, device: str, *, error: type[TabveilError] = Param
         raise error(f"{owner}: there is no GPU here; set device=cpu.")
 
 
+@cache
+def gpu_at_hand() -> bool:
+    """Whether there is a GPU that torch can use; where no driver is, torch is not loaded to find out."""
+    drivers = ("/dev/nvidiactl", "/dev/dxg", "/proc/driver/nvidia/version")
+    if os.name == "posix" and not any(os.path.exists(driver) for driver in drivers):  # noqa: PTH110
+        return False
+    try:
+        return bool(load_torch("GPU").cuda.is_available())
+    except TabveilError:
+        return False
+
+
 @contextmanager
 def limited_threads(torch: Any, *, width: int = 0) -> Iterator[None]:  # noqa: ANN401 - a module
     """Let torch use the threads that suit a network in the block, and as many as before after it.
 
     Networks up to ``NARROW`` wide run on one thread: several would mostly wait for each other, and add up in
-    another order.
+    another order. One block at a time: how many threads torch has is a setting of the process.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1 if width <= NARROW else current().threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+    with _torch:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1 if width <= NARROW else current().threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+
+
+_torch = Turn()
+"""Who uses torch, whose random numbers and threads are those of the whole process."""
 
 
 @cache
@@ -80,7 +99,7 @@ def seeded(rng: Generator, *, owner: str, device: str = "cpu", width: int = 0) -
     torch = load_torch(owner)
     require_device(owner, device)
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
-    with torch.random.fork_rng(devices=devices), limited_threads(torch, width=width):
+    with _torch, torch.random.fork_rng(devices=devices), limited_threads(torch, width=width):
         torch.manual_seed(int(rng.integers(2**63)))
         yield torch
 

@@ -3,7 +3,7 @@
 People stand here as numbers, with their rank among the most vulnerable; nobody's values are known.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
@@ -17,7 +17,7 @@ from tabveil.metrics.black_box import Attacked, GroupRisk, ShadowResult
 from tabveil.render.console import interval, number, plain_table, section, value
 
 TITLE = "Access to the generator"
-NO_VERDICT = "No verdict rests on it: thresholds are for what one release betrays."
+NO_VERDICT = "No verdict rests on it: thresholds are for what one release reveals."
 OTHER_DATA = (
     "It was found with other rows than those of this audit's train table: what it says may not hold for them."
 )
@@ -29,12 +29,17 @@ GROUPS: Mapping[str, str] = {"vulnerable": "the most vulnerable", "random": "at 
 MOST_TARGETS = 10
 """Targets that are listed, the most exposed first; JSON and page have all."""
 
-_READING = (
-    "AUC: how often a release with the target scores higher than one without; 0.5 is a coin, 1 is certain. "
-    "“at 1%”: the share of releases with the target that are told where 1% of those without are mistaken. "
-    "“told”: beyond chance, at a level that counts in how many targets were tried. The intervals are about "
-    "these targets, whom other targets may exceed. Rank 1 is the row that is farthest from all others."
-)
+_LEGEND: Mapping[str, str] = {
+    "AUC": (
+        "of two releases, one with the target and one without, how often the attacker says rightly which is "
+        "which; 0.5 is guessing, 1 is always"
+    ),
+    "guessed right": "how often the attacker guesses the value of the target's secret",
+    "told": "beyond chance; the more targets are tried, the more it takes",
+    "vulnerability rank": "1 is the row that is farthest from all others",
+}
+"""What the headings of the tables mean; only those that are shown are explained."""
+_OTHERS = "The intervals are about these targets. Other people may be more exposed than they are."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,19 +165,40 @@ def access_text(found: GeneratorAccess) -> RenderableType:
         parts.append(Text(f"Settings: {found.settings}.", style="dim"))
     for item in found.attacks:
         parts += _attack_text(item, found.confidence)
-    parts += [Text(), Text(_READING, style="dim")]
+    parts += [Text(), *(Text(line, style="dim") for line in _legend(found.attacks))]
     if found.notes:
         parts += [Text(), *(Text(f"- {note}") for note in found.notes)]
     return Group(*parts)
 
 
-def _attack_text(item: AttackRows, confidence: float) -> list[RenderableType]:
-    columns = [item.measured, f"{level(confidence)} interval"]
-    read = [
+def _legend(attacks: Sequence[AttackRows]) -> Iterator[str]:
+    """Explain each heading that is shown, in a line of its own."""
+    shown = {"told", *(item.measured for item in attacks)}
+    if any(item.targets for item in attacks):
+        shown.add("vulnerability rank")
+    for heading, meaning in _LEGEND.items():
+        if heading in shown:
+            yield f"{heading}: {meaning}."
+    for rate in dict.fromkeys(rate for item in attacks for rate in _rates(item)):
+        yield (
+            f"at {rate}: the share of releases with the target that are found, where {rate} of the releases "
+            "without the target are wrongly taken for ones with it."
+        )
+    yield _OTHERS
+
+
+def _rates(item: AttackRows) -> list[str]:
+    """Return the rates of false alarms that some group has an answer at."""
+    return [
         rate
         for place, (rate, _) in enumerate(item.groups[0].readings)
         if any(row.readings[place][1] is not None for row in item.groups)
     ]
+
+
+def _attack_text(item: AttackRows, confidence: float) -> list[RenderableType]:
+    columns = [item.measured, f"{level(confidence)} interval"]
+    read = _rates(item)
     groups = plain_table("targets", *columns, *(f"at {rate}" for rate in read), "told")
     for row in item.groups:
         rates = [value(found) for rate, found in row.readings if rate in read]

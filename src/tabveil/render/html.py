@@ -79,6 +79,7 @@ def _environment() -> Environment:
         "RISKS": RISKS,
         "LEAST_SHARED": LEAST_SHARED_IN_WORDS,
         "plural": wording.plural,
+        "verb": wording.verb,
         "state_key": svg.state_key,
     }
     return made

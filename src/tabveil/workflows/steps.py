@@ -98,8 +98,8 @@ def deduplicate(
 ) -> Deduplicated:
     """Keep equal rows once, and at most so many rows of a person, as ``tabveil deduplicate`` does.
 
-    Do it before a generator is trained: what stands in a table a hundred times is learned by heart first.
-    What is left stands there once, and may be learned by heart all the same.
+    Do it before a generator is trained: what stands in a table a hundred times is memorized first.
+    What is left stands there once, and may be memorized all the same.
 
     Parameters
     ----------

@@ -42,6 +42,38 @@ def assert_like_single_searches(kind, reference, queries, seed):
         np.testing.assert_array_equal(among[:, position], few.distance[:, 0])
 
 
+def assert_only_what_is_sought_counts(kind, reference, queries, seed):
+    """Compare with a search in which all is sought: of one distinct row, its copies share what is sought."""
+    rng = np.random.default_rng(seed)
+    names = reference.schema.names
+    spaces = [make_space(kind, reference.select(rest(reference.schema, name))) for name in names]
+    engine = NeighborsWithout(make_space(kind, reference), reference, spaces)
+    some = [rng.random(len(reference)) < 0.5 for _ in names]
+    for counted in some:
+        counted[rng.integers(len(reference))] = True
+    orders = [rng.permutation(len(reference)) for _ in names]
+    sought = rng.random((len(queries), len(names))) < 0.3
+    for among in (None, some):
+        everything, part = engine.nearest(queries, among), engine.nearest(queries, among, sought)
+        np.testing.assert_array_equal(part.distance[sought], everything.distance[sought])
+        if among is None:
+            np.testing.assert_array_equal(part.first(orders)[sought], everything.first(orders)[sought])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_what_is_not_sought_moves_no_other_answer(data):
+    schema = data.draw(schemas().filter(lambda schema: len(schema) > 1))
+    reference, queries = data.draw(tables(schema)), data.draw(tables(schema))
+    assert_only_what_is_sought_counts(data.draw(st.sampled_from(KINDS)), reference, queries, seed=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_not_sought_moves_no_answer_among_many_rows(kind):
+    reference, queries = (population((3, 2, 4, 20, 0.1), 1500, seed) for seed in (1, 2))
+    assert_only_what_is_sought_counts(kind, reference, queries.take(np.arange(200)), seed=3)
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_hypothesis_tables_match_single_searches(data):

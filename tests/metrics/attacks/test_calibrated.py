@@ -148,7 +148,7 @@ def test_ratios_by_hand():
     # With one control row of two held back, the other is tested.
     tables = split(LINE, [[10], [50]], [[90], [90]], [[11], [60]])
     found = ask(MembershipRatio(n_permutations=9), tables)
-    scores = {item.table: dict(zip(item.rows, item.values, strict=True)) for item in found.scores}
+    scores = {item.table: dict(zip(item.rows, item.values, strict=True)) for item in found.sensitive_scores}
     assert scores["train"] == pytest.approx({0: np.log(0.801 / 0.011), 1: np.log(0.401 / 0.101)})
     assert list(scores["control"].values()) == pytest.approx([np.log(0.001 / 0.301)])
     assert found.details["n_reference"] == 1
@@ -210,7 +210,7 @@ def test_fresh_rows_raise_no_more_alarms_than_promised(attack, kind, sizes):
 @pytest.mark.parametrize("attack", SAMPLED, ids=lambda attack: attack.name)
 def test_reference_rows_are_never_tested(attack):
     found = ask(fast(attack), population("mixed", (100, 60, 80), seed=1))
-    tested = next(item for item in found.scores if item.table == "control")
+    tested = next(item for item in found.sensitive_scores if item.table == "control")
     assert found.details["n_reference"] + len(tested.rows) == 60
 
 
@@ -305,7 +305,7 @@ def test_parameters_are_checked(attack):
 
 def test_a_sample_has_equal_counts():
     found = ask(fast(MembershipCalibrated, n_attacks=70), population("mixed", (90, 60, 80), seed=3))
-    assert [len(item.rows) for item in found.scores] == [60, 60]
+    assert [len(item.rows) for item in found.sensitive_scores] == [60, 60]
 
 
 @both

@@ -24,7 +24,7 @@ def results(monkeypatch, metric, split):
 
 def plain(result):
     return result.to_json(), [
-        (item.table, item.rows.tolist(), item.values.tolist()) for item in result.scores
+        (item.table, item.rows.tolist(), item.values.tolist()) for item in result.sensitive_scores
     ]
 
 
@@ -49,6 +49,39 @@ def test_ties_are_broken_by_rarity_on_both_roads(monkeypatch):
     monkeypatch.setattr(guessing, "_rarities", lambda *args: asked.append(len(args[1])) or honest(*args))
     results(monkeypatch, Inference(), split)
     assert asked[0] > 0  # or the tests above would compare less than they should
+
+
+@pytest.mark.parametrize("most_rows", [0, 10_000])
+@pytest.mark.parametrize("kind", ["mixed", "levels"])
+def test_rows_whose_rarity_decides_nothing_need_none(monkeypatch, kind, most_rows):
+    monkeypatch.setattr(guessing, "MOST_ROWS", most_rows)
+    for seed in range(3):
+        split = population(kind, (400, 300, 200), seed=seed)
+        some, n_sought = sought_by_rarity(monkeypatch, split, seed, everybody=False)
+        assert some == sought_by_rarity(monkeypatch, split, seed, everybody=True)[0]
+        if kind == "levels":
+            assert 0 < min(n_sought) < 700  # some are asked about, others are not
+
+
+def sought_by_rarity(monkeypatch, split, seed, *, everybody):
+    """Attack, asking for the rarity of everybody or of those whom it decides about, and count these."""
+    honest, n_sought = guessing.decided_by_rarity, []
+
+    def decided(*args):
+        found = honest(*args)
+        n_sought.append(sum(int(rows.sum()) for rows in found))
+        return tuple(rows | everybody for rows in found)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(guessing, "decided_by_rarity", decided)
+        return plain(Inference()(split, rng=np.random.default_rng(seed))), n_sought
+
+
+def test_whose_row_speaks_may_depend_on_the_rarity_of_any():
+    sure, people = np.arange(20.0), np.arange(20) // 2
+    there = np.ones(20, dtype=bool)
+    decided = guessing.decided_by_rarity((sure, sure), (there, there), (people, people))
+    assert all(rows.all() for rows in decided)
 
 
 def test_without_control_nothing_is_tied(monkeypatch):

@@ -31,7 +31,7 @@ def test_by_hand():
     assert (only["successes_train"], only["successes_control"]) == (3, 1)
     assert result.risk == risk_between(3, 4, 1, 4)
     assert only["naive"] == pytest.approx((1 / 2 + 1 / 4 + 1 / 4 + 1 / 4) / 4)  # half of synthetic are nurses
-    train, control = result.scores
+    train, control = result.sensitive_scores
     assert train.table == "train"
     assert dict(zip(train.rows, train.values, strict=True)) == pytest.approx(
         {0: 1 / 1.01, 1: 1 / 1.01, 2: 1 / 1.01, 3: 0}
@@ -141,7 +141,7 @@ def test_without_control_there_is_a_rate_but_no_risk():
     assert result.attack is not None
     assert result.baseline is not None
     assert result.notes[0] == NO_CONTROL
-    assert [scores.table for scores in result.scores] == ["train"]
+    assert [scores.table for scores in result.sensitive_scores] == ["train"]
     assert isinstance(Result.from_json(result.to_json()), Result)
 
 
@@ -160,7 +160,7 @@ def test_an_attack_that_only_knows_the_marginal_is_not_informative():
 
 def test_n_attacks_draws_equally_many():
     result = ask(TRAIN, CONTROL[:3], SYNTHETIC, n_attacks=2)
-    assert [len(scores.rows) for scores in result.scores] == [2, 2]
+    assert [len(scores.rows) for scores in result.sensitive_scores] == [2, 2]
     assert result.risk.n == 2
 
 

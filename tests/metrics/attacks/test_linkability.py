@@ -46,7 +46,7 @@ def test_by_hand():
     assert result.risk == risk_between(3, 4, 1, 4, level)
     assert result.leading.name == "first 2 | other 2 columns, k = 1"
     assert by_name(result)["first 2 | other 2 columns, k = 1"]["naive"] == pytest.approx(1 / 4)
-    train, control = result.scores
+    train, control = result.sensitive_scores
     assert dict(zip(train.rows, train.values, strict=True)) == pytest.approx(
         {0: 1 / (1 + 0.02 / 4), 1: 1 / (1 + 0.02 / 4), 2: 1 / (1 + 0.03 / 4), 3: 0}
     )
@@ -206,7 +206,7 @@ def test_without_control_there_is_a_rate_but_no_risk():
     assert result.attack == rate(3, 4)
     assert result.baseline.value == pytest.approx(1 / 4)
     assert result.notes == (NO_CONTROL,)
-    assert [scores.table for scores in result.scores] == ["train"]
+    assert [scores.table for scores in result.sensitive_scores] == ["train"]
 
 
 def test_too_many_neighbors_are_left_out_with_a_note():

@@ -153,7 +153,7 @@ def test_four_people_by_hand():
     assert found.curve.area.value == 11 / 16
     assert found.risk.value == pytest.approx(2 * 11 / 16 - 1)
     assert (found.attack.value, found.control.value, found.baseline.value) == (11 / 16, 0.5, 0.5)
-    scores = {item.table: dict(zip(item.rows, item.values, strict=True)) for item in found.scores}
+    scores = {item.table: dict(zip(item.rows, item.values, strict=True)) for item in found.sensitive_scores}
     assert scores["train"] == pytest.approx({0: 0, 1: 0, 2: -0.1, 3: -0.4})
     assert scores["control"] == pytest.approx({0: -0.01, 1: -0.05, 2: -0.2, 3: -0.5})
 
@@ -193,7 +193,7 @@ def test_fresh_rows_cover_zero_and_leaks_do_not():
 
 def test_a_sample_has_equal_counts():
     found = ask(population("mixed", (90, 60, 80), seed=3), n_attacks=70)
-    assert [len(item.rows) for item in found.scores] == [60, 60]
+    assert [len(item.rows) for item in found.sensitive_scores] == [60, 60]
 
 
 def test_control_is_needed():

@@ -46,7 +46,7 @@ def test_by_hand():
     assert (found["successes_train"], found["successes_control"]) == (3, 2)
     assert result.risk == risk_between(3, 4, 2, 4)
     assert result.baseline == rate(1, 4)  # "no": the first of equally frequent labels
-    train_scores, control_scores = result.scores
+    train_scores, control_scores = result.sensitive_scores
     likely = train_scores.values > 0.5
     assert sorted(train_scores.rows[likely].tolist()) == [0, 1, 2]
     assert sorted(control_scores.rows[control_scores.values > 0.5].tolist()) == [1, 2]
@@ -56,7 +56,7 @@ def test_a_label_that_the_release_never_shows_is_never_guessed():
     train = towns([(0, UNKNOWN), (1, UNKNOWN), (2, UNKNOWN), (3, YES)])
     result = ask(train, train, SYNTHETIC, Schema((TOWN, ILL)), secrets=("ill",))
     assert by_name(result)["ill"]["successes_train"] <= 1
-    assert sorted(result.scores[0].values.tolist())[:3] == [0, 0, 0]
+    assert sorted(result.sensitive_scores[0].values.tolist())[:3] == [0, 0, 0]
 
 
 def test_three_labels():
@@ -74,7 +74,7 @@ def test_rows_without_the_secret_are_left_out():
     assert (found["n_train"], found["n_control"]) == (2, 1)
     assert found["successes_train"] == 2
     assert any("missing secret" in note and "ill" in note for note in result.notes)
-    assert sorted(result.scores[0].rows.tolist()) == [0, 2]
+    assert sorted(result.sensitive_scores[0].rows.tolist()) == [0, 2]
 
 
 def test_one_label_only_in_the_release():
@@ -212,7 +212,7 @@ def test_without_control():
     assert result.control is None
     assert result.notes[0] == NO_CONTROL
     assert set(by_name(result)) == {"age", "sex"}
-    assert [scores.table for scores in result.scores] == ["train"]
+    assert [scores.table for scores in result.sensitive_scores] == ["train"]
 
 
 def test_a_sample_is_attacked_equally():

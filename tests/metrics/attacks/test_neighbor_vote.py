@@ -121,7 +121,7 @@ def test_by_hand():
     # The naive guess is a nurse with a pay of 400: right for one job in four.
     total = jobs["entropy"] + pays["entropy"]
     assert result.baseline.value == pytest.approx(jobs["entropy"] / total / 4)
-    scores = dict(zip(result.scores[0].rows, result.scores[0].values, strict=True))
+    scores = dict(zip(result.sensitive_scores[0].rows, result.sensitive_scores[0].values, strict=True))
     assert scores == pytest.approx(
         {0: 1 / 1.01, 1: pays["entropy"] / total / 1.01, 2: jobs["entropy"] / total / 1.01, 3: 1 / 1.01}
     )
@@ -167,7 +167,7 @@ def test_equal_rows_share_a_set():
     twice = split(
         tables.schema, np.tile(tables.train.values, (2, 1)), tables.control.values, tables.synthetic.values
     )
-    scores = NeighborVote()(twice, rng=np.random.default_rng(0)).scores[0]
+    scores = NeighborVote()(twice, rng=np.random.default_rng(0)).sensitive_scores[0]
     by_row = scores.values[np.argsort(scores.rows)]
     np.testing.assert_array_equal(by_row[:300], by_row[300:])
 
@@ -225,7 +225,7 @@ def test_without_control():
     assert result.control is None
     assert result.notes[0] == NO_CONTROL
     assert set(by_name(result)) == {"1 neighbor", "5 neighbors"}
-    assert [scores.table for scores in result.scores] == ["train"]
+    assert [scores.table for scores in result.sensitive_scores] == ["train"]
 
 
 def test_nothing_to_guess():
@@ -253,7 +253,7 @@ def test_missing_and_unseen_labels():
 def test_a_sample_is_attacked_equally():
     tables = population("mixed", (90, 40, 60), seed=0)
     result = NeighborVote(n_attacks=50)(tables, rng=np.random.default_rng(0))
-    assert [len(scores.rows) for scores in result.scores] == [40, 40]
+    assert [len(scores.rows) for scores in result.sensitive_scores] == [40, 40]
     assert "Tried as known: 5 random sets of 4 of the 5 columns." in result.notes
 
 
@@ -318,7 +318,7 @@ def test_the_surest_row_speaks_for_a_person():
     assert (found["n_train"], found["n_control"]) == (n, n)
     assert result.details["columns"]["job"]["attack"] == (n - 6) / n
     assert result.details["columns"]["job"]["control"] == 0
-    assert len(result.scores[0].values) == len(train)  # every row has its own
+    assert len(result.sensitive_scores[0].values) == len(train)  # every row has its own
 
 
 def test_too_few_people_are_refused_however_many_rows_they_have():

@@ -101,6 +101,6 @@ def test_a_bad_control_protects_no_leak():
     assert above.verdict.control
     assert above.verdict.state == "above threshold"
     assert above.verdict.copies.proven
-    assert "That stands without the control." in above.verdict.sentence
+    assert "That is certain without the control." in above.verdict.sentence
     clean = audit(train, fresh, control, metrics="linkability", advice=False)
     assert clean.verdict.state == clean.verdict.copies.state == "inconclusive"

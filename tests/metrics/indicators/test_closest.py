@@ -2,12 +2,25 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from supplies.populations import population, risks, split
+from supplies.populations import patients, population, risks, split
 
 from tabveil.core.estimate.means import MOST_RESAMPLES, resamples_for
 from tabveil.core.table import Numeric, Schema
+from tabveil.core.workers import sharing
+from tabveil.engines.neighbors import Neighbors
+from tabveil.engines.neighbors.shared import expect
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.indicators import ClosestShare, DistanceToClosest, NearestNeighbors
+from tabveil.metrics.attacks.calibrated import MembershipCalibrated
+from tabveil.metrics.attacks.inference import Inference
+from tabveil.metrics.attacks.membership import MembershipDistance
+from tabveil.metrics.control.copies import copies
+from tabveil.metrics.indicators import (
+    AdversarialAccuracy,
+    ClosestShare,
+    DistanceToClosest,
+    NearestNeighbors,
+    NeighborDistanceRatio,
+)
 from tabveil.metrics.indicators.nearest import _resample, closeness
 
 LINE = Schema((Numeric(name="x", low=0, high=100),))
@@ -30,8 +43,8 @@ def test_distance_to_closest_by_hand():
     assert result.attack.value == 3 / 5
     assert result.control.value == 2 / 4
     assert result.risk.value == pytest.approx((0.6 - 0.5) / 0.5)
-    order = np.argsort(result.scores[0].rows)
-    assert result.scores[0].values[order].tolist() == pytest.approx([0, -0.02, -0.03, -0.1, 0])
+    order = np.argsort(result.sensitive_scores[0].rows)
+    assert result.sensitive_scores[0].values[order].tolist() == pytest.approx([0, -0.02, -0.03, -0.1, 0])
     assert result.details["within_train"] == pytest.approx({"median": 0.5, "percentile_5": 0.5})
     assert result.details["fresh"]["median"] == pytest.approx(0.025)
 
@@ -42,7 +55,7 @@ def test_real_to_synthetic_attacks_train_rows():
     # From control: 1, 8, 2, 20; from train: 0, 10, 5.
     assert result.details["threshold"] == pytest.approx(0.02)
     assert result.attack.value == pytest.approx(1 / 3)
-    assert result.scores[0].table == "train"
+    assert result.sensitive_scores[0].table == "train"
 
 
 def test_real_to_synthetic_needs_a_control():
@@ -111,8 +124,8 @@ def test_closest_share_by_hand():
     }  # fmt: skip
     assert result.attack.value == result.control.value == 0.5
     assert result.risk.value == 0
-    order = np.argsort(result.scores[0].rows)
-    assert result.scores[0].values[order].tolist() == pytest.approx([1, 0, 0.5])
+    order = np.argsort(result.sensitive_scores[0].rows)
+    assert result.sensitive_scores[0].values[order].tolist() == pytest.approx([1, 0, 0.5])
 
 
 def test_closest_share_counts_each_of_equally_near_rows():
@@ -206,3 +219,60 @@ def test_a_high_level_rests_on_more_than_the_outermost_resamples():
     for narrow, wide in pairwise(found):
         assert wide.low < narrow.low
         assert wide.high > narrow.high
+
+
+ASK_THE_SAME = (
+    ClosestShare(),
+    DistanceToClosest(),
+    NearestNeighbors(),
+    NeighborDistanceRatio(),
+    AdversarialAccuracy(),
+    DistanceToClosest(distance="euclidean", direction="real_to_synthetic"),
+    MembershipDistance(),
+    MembershipCalibrated(),
+    Inference(),
+)
+
+
+def few_values(sizes):
+    """Rows with many twins in all three tables, and many equally near ones."""
+    drawn = [np.random.default_rng(n).integers(0, 4, (size, 3)) * 1.0 for n, size in enumerate(sizes)]
+    drawn[2][: sizes[2] // 4] = drawn[0][: sizes[2] // 4]
+    return split(Schema(tuple(Numeric(name=name, low=0, high=3, decimals=0) for name in "xyz")), *drawn)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        few_values((60, 60, 80)),
+        few_values((90, 50, 40)),
+        population("mixed", (300, 300, 300), leak=0.2),
+        population("mixed", (300, 200, 150), leak=0.2),
+        patients((90, 80, 90), leak=0.2),
+    ],
+    ids=["few values", "few values, unequal", "mixed", "mixed, unequal", "people with several rows"],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_answers_are_the_same_where_searches_are_shared_whoever_asks_first(tables, turned):
+    alone = {metric: metric(tables, rng=rng()) for metric in ASK_THE_SAME}
+    near = copies(tables, rng=rng())
+    with sharing(seed=0):
+        if not turned:  # what is not expected is searched again for more
+            expect(search for metric in ASK_THE_SAME for search in metric.searches(tables))
+        for metric in reversed(ASK_THE_SAME) if turned else ASK_THE_SAME:
+            for _ in range(2):
+                found = metric(tables, rng=rng())
+                assert found.to_json() == alone[metric].to_json()
+                for score, before in zip(found.sensitive_scores, alone[metric].sensitive_scores, strict=True):
+                    np.testing.assert_array_equal(score.values, before.values)
+        assert copies(tables, rng=rng()) == near
+
+
+def test_the_share_closer_to_train_needs_no_search_where_others_looked_at_both_tables(monkeypatch):
+    tables = population("normal", (300, 300, 300))
+    expected = ClosestShare()(tables, rng=rng())
+    with sharing(seed=0):
+        for metric in (NearestNeighbors(), NeighborDistanceRatio()):
+            metric(tables, rng=rng())
+        monkeypatch.setattr(Neighbors, "nearest", None)
+        assert ClosestShare()(tables, rng=rng()).risk == expected.risk

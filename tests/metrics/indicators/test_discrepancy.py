@@ -66,7 +66,7 @@ def test_the_difference_is_the_difference_of_mean_witnesses():
     gap = result.details["mmd2_synthetic_control"] - result.details["mmd2_synthetic_train"]
     assert result.risk.value == pytest.approx(gap / result.details["mmd2_train_control"], rel=0.01)
     # The two runs share a seed but not the pairs behind the width, hence the tolerance.
-    by_row = result.scores[0].values.mean() - other.scores[0].values.mean()
+    by_row = result.sensitive_scores[0].values.mean() - other.sensitive_scores[0].values.mean()
     assert by_row == pytest.approx(gap, rel=0.15)
 
 
@@ -103,8 +103,13 @@ def test_leaked_train_rows_score_highest():
     tables = population("mixed", (300, 300, 300), leak=0.2, seed=3)
     result = MaximumMeanDiscrepancy()(tables, rng=np.random.default_rng(0))
     leaked = {row.tobytes() for row in tables.synthetic.values[:60]}
-    flags = np.array([tables.train.values[row].tobytes() in leaked for row in result.scores[0].rows])
-    assert result.scores[0].values[flags].mean() > result.scores[0].values[~flags].mean() + 1e-3
+    flags = np.array(
+        [tables.train.values[row].tobytes() in leaked for row in result.sensitive_scores[0].rows]
+    )
+    assert (
+        result.sensitive_scores[0].values[flags].mean()
+        > result.sensitive_scores[0].values[~flags].mean() + 1e-3
+    )
 
 
 def test_an_unfaithful_release_does_not_hide_its_leak():

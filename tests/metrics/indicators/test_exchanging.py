@@ -24,8 +24,8 @@ def test_ratio_by_hand():
     result = NeighborDistanceRatio()(tables, rng=rng())
     to_train = np.array([0, 4 / 6, 10 / 80])
     to_control = np.array([20 / 40, 16 / 36, 30 / 50])
-    order = np.argsort(result.scores[0].rows)
-    assert result.scores[0].values[order].tolist() == pytest.approx(1 - to_train)
+    order = np.argsort(result.sensitive_scores[0].rows)
+    assert result.sensitive_scores[0].values[order].tolist() == pytest.approx(1 - to_train)
     assert result.attack.value == pytest.approx(to_train.mean())
     assert result.control.value == pytest.approx(to_control.mean())
     assert result.risk.value == pytest.approx(1 - to_train.mean() / to_control.mean())
@@ -112,8 +112,8 @@ def test_adversarial_accuracy_by_hand():
     assert result.control.value == 0.625
     assert result.details["privacy_loss"] == 0.125
     assert result.risk.value == pytest.approx(0.2)
-    order = np.argsort(result.scores[0].rows)
-    assert result.scores[0].values[order].tolist() == pytest.approx([0.09, 0.09, -0.03, -0.12])
+    order = np.argsort(result.sensitive_scores[0].rows)
+    assert result.sensitive_scores[0].values[order].tolist() == pytest.approx([0.09, 0.09, -0.03, -0.12])
 
 
 def test_ties_count_half():

@@ -29,7 +29,7 @@ def test_by_hand():
     assert result.risk.value == pytest.approx((0.75 - 0.25) / (1 - 0.25))
     assert result.details["matches_in_train"] == 3
     assert result.details["different_matching_rows"] == 2
-    assert result.scores[0].values.tolist() == [1, 1, 1, 0]
+    assert result.sensitive_scores[0].values.tolist() == [1, 1, 1, 0]
 
 
 def test_duplicates_never_push_the_share_above_one():

@@ -104,7 +104,7 @@ def test_every_bar_says_on_which_guesses_the_attacker_acts():
 def test_the_page_explains_the_common_effect_and_names_its_columns():
     text = Document(page(audited(*COPIES))).text
     assert "4 columns show one leak." in text
-    assert "They are: a, b, c, d." in text
+    assert "The columns are: a, b, c, d." in text
     assert "show one leak" not in Document(page(audited(*COPIES[:2]))).text
 
 

@@ -196,7 +196,7 @@ def test_counts_stand_beside_counts():
     }
     told = sentence(Inference, result(AGE, (0.004, 0.002, 0.003), **counted))
     assert "2 of 1,000 training people (0.20%) and 0 of 500 people the generator never saw (0%)" in told
-    assert told.endswith("would do so for 0.10%.")
+    assert told.endswith("it would be 0.10%.")
 
 
 def test_the_other_direction_is_told_the_other_way_round(as_said):

@@ -246,7 +246,8 @@ def test_the_command_line_takes_both_and_refuses_a_column_in_both(tmp_path, monk
     assert done.exit_code == 0, done.output
     report = Report.read("r.json")
     assert report.properties.train.columns() == (("age", "sex"), ("income",))
-    assert "quasi_identifiers: [age, sex]\nsensitive: [income]\n" in report.config()
+    assert "quasi_identifiers: [age, sex]\n" in report.config()
+    assert "sensitive: [income]\n" in report.config()
     done = CliRunner().invoke(app, [*args, "--sensitive", "sex"])
     assert done.exit_code == 2
     assert done.stderr.count("\n") == 1

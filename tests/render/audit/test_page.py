@@ -1,6 +1,7 @@
 """The page: what it says in which order, what it never says, and that no text from outside gets a say."""
 
 import datetime as dt
+import inspect
 import math
 import re
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from rich.console import Console
 from supplies import made_reports as made
 from supplies.html_documents import FORBIDDEN, Document, says
+from supplies.plain_words import riddles_in
 
 from tabveil.auditing.detection import PositiveControl, PositiveControls
 from tabveil.auditing.policy import RISKS, Policy, Thresholds
@@ -23,7 +25,8 @@ from tabveil.core.settings.registry import completed
 from tabveil.metrics.attacks import DomiasKde, Inference
 from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.indicators import ClosestShare
-from tabveil.metrics.registry import described
+from tabveil.metrics.registry import METRICS, described
+from tabveil.metrics.traces import Trace, Traces
 from tabveil.metrics.utility import MEANINGS, Rules
 from tabveil.protocols import Metric
 from tabveil.render.audit import page as html
@@ -32,18 +35,24 @@ from tabveil.render.audit.terminal import report_page
 from tabveil.render.comparison.side_by_side import page as comparison_page
 
 DAY = dt.date(2026, 3, 1)
-SECTIONS = (
+TO_SIGN = (
     "Verdict",
+    "What was compared",
+    "Who attacked, and what they found",
+    "What was not tested",
+    "What to do",
+    "Sign-off",
+)
+ANNEX = (
     "The three risks of WP29",
     "Membership and outliers",
     "Threat model",
-    "What was not tested",
+    "What was not tested, in full",
     "Columns",
     "Utility",
     "Diagnostics, not evidence of anonymity",
     "Reproducibility",
     "Legal mapping",
-    "Sign-off",
 )
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -126,7 +135,43 @@ def test_the_page_and_the_terminal_say_what_they_said(state, as_said):
 def test_sections_stand_in_the_agreed_order(any_page):
     _, document = any_page
     headings = [text for attrs, text in document.all("h2") if "unnumbered" not in (attrs.get("class") or "")]
-    assert headings == list(SECTIONS)
+    assert headings == [*TO_SIGN, *ANNEX]
+
+
+def test_the_brief_page_is_the_part_to_sign_and_leads_nowhere_else():
+    report = made.report(made.LEAKY, policy=made.policy())
+    whole, brief = shown(report), shown(report, brief=True)
+    assert [text for _, text in brief.all("h2")] == list(TO_SIGN)
+    links = {attrs["href"] for attrs, _ in brief.all("a")}
+    assert links <= {f"#{attrs['id']}" for _, attrs, _ in brief.elements if "id" in attrs}
+    assert not brief.all("nav")
+    assert len(brief.text.split()) < len(whole.text.split()) / 3
+    after = whole.text.partition("Annex Every attack")[2]
+    assert all(f"{heading} " in after for heading in ANNEX)
+
+
+def test_an_annex_is_called_one():
+    document = shown(made.report())
+    assert ({"class": "unnumbered", "id": "annex"}, "Annex") in document.all("h2")
+    assert "Annex : every attack and number" in document.text
+
+
+@pytest.mark.parametrize(
+    ("state", "first"),
+    [
+        ("above", "Do not release this table under this policy."),
+        ("no control", "Do not take this for a yes: the audit could not tell."),
+        ("within", "Read what was not tested, then decide."),
+    ],
+)
+def test_page_and_terminal_say_what_to_do(state, first):
+    report = all_states()[state]
+    console = Console(width=80, file=StringIO())
+    console.print(report_page(report, brief=True))
+    assert f"What to do {first}" in shown(report, brief=True).text
+    said = " ".join(console.file.getvalue().split())
+    assert f"What to do {first}" in said
+    assert "Attacks: what an intruder" not in said
 
 
 def test_one_h1_and_no_heading_skips_a_level(any_page):
@@ -151,6 +196,42 @@ def test_forbidden_words_are_never_said(any_page):
     for word in FORBIDDEN:
         assert not says(document.text, word), word
         assert not says(attributes, word), word
+
+
+def test_no_sentence_is_a_riddle(any_page):
+    report, document = any_page
+    console = Console(width=80, file=StringIO())
+    console.print(report_page(report))
+    assert riddles_in(document.text) == []
+    assert riddles_in(console.file.getvalue()) == []
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_no_metric_explains_itself_in_riddles(metric):
+    """Pages show of each metric that ran what its class says."""
+    assert riddles_in(inspect.getdoc(METRICS[metric]) or "") == []
+
+
+def test_the_terminal_shows_states_in_full_beside_long_titles():
+    """Titles of traces squeezed the attacks out of the table, and cut the states off."""
+    trace = Trace(
+        name="order",
+        title="Rows copied but for a column or two",
+        sentence="365 released rows agree.",
+        p_value=1e-9,
+        people=365,
+        n_people=2000,
+        gain=made.estimate(0.18),
+        proven=True,
+    )
+    console = Console(width=80, file=StringIO())
+    console.print(report_page(made.report(made.LEAKY, traces=Traces(found=(trace,)))))
+    lines = console.file.getvalue().splitlines()
+    (heading,) = [line for line in lines if line.startswith("risk judged")]
+    assert " ".join(heading.split()) == "risk judged highest attack measured at most accepted state"
+    said = [line for line in lines if line.startswith(("singling out ", "membership ", "Rows copied"))]
+    assert len(said) >= 3
+    assert all(line.rstrip().endswith("above threshold") for line in said[:3])
 
 
 def test_what_is_no_number_is_said_in_says(any_page):
@@ -483,45 +564,41 @@ def test_the_date_is_the_one_given_or_today():
     assert str(dt.datetime.now(tz=dt.UTC).year) in page(made.report())
 
 
-def sheets(report):
-    """What stands on the first sheets beside the verdict."""
-    document = shown(report)
-    (text,) = [" ".join(texts) for _, attrs, texts in document.elements if attrs.get("class") == "sheets"]
-    return " ".join(text.split())
+def to_sign(report):
+    """What the part to sign says."""
+    return shown(report, brief=True).text
 
 
-def test_the_sheets_to_sign_hold_what_the_signer_must_know():
-    text = sheets(made.report(made.LEAKY, policy=made.policy()))
+def test_the_part_to_sign_holds_what_the_signer_must_know():
+    text = to_sign(made.report(made.LEAKY, policy=made.policy()))
     order = (
-        "Sign-off Signed is the release of 1,500 rows",
-        "☐ do not release",
-        "Recipient: a research group . Context: a secure room .",
+        "Recipient a research group Context of the release a secure room",
         "25 24.6 to 25.4 ▲ above threshold",
-        "Inference from the nearest row",
-        "Membership and outliers",
-        "too few control rows",
         "Outlying people were not attacked separately.",
         "Access to the generator. Somebody",
         "Membership by density (DOMIAS). Not run in this audit.",
         "singling out not tried; linkability none of those tried; inference 2%; membership not tried.",
+        "Do not release this table",
+        "Signed is the release of 1,500 rows",
+        "☐ do not release",
     )
     places = [text.index(part) for part in order]
     assert places == sorted(places)
 
 
-def test_the_sheets_say_what_is_absent():
-    assert "Not measured: how small a leak" in sheets(made.report(full=False))
-    nothing = sheets(made.report(full=False, results=(), skipped=(), notes=()))
+def test_the_part_to_sign_says_what_is_absent():
+    assert "Not measured: how small a leak" in to_sign(made.report(full=False))
+    nothing = to_sign(made.report(full=False, results=(), skipped=(), notes=()))
     assert "No attack gave an answer." in nothing
-    assert "No attack on membership gave an answer." in nothing
 
 
-def test_attackers_in_plenty_do_not_push_the_sheets_apart():
+def test_attackers_in_plenty_do_not_lengthen_the_part_to_sign():
     profiles = [replace(made.results(0.01)[2], attacker=f"attacker {place}") for place in range(20)]
-    text = sheets(made.report(results=(*made.results(0.01), *profiles)))
-    assert "12 further attacks by attackers the controller expects: see the annex." in text
-    assert "attacker 7" in text
-    assert "attacker 8”" not in text
+    document = shown(made.report(results=(*made.results(0.01), *profiles)), brief=True)
+    assert "12 further attacks by attackers the controller expects: see the annex." in document.text
+    listed = " ".join(text for attrs, text in document.all("th") if attrs.get("scope") == "row")
+    assert "(attacker “attacker 7”)" in listed
+    assert "(attacker “attacker 8”)" not in listed
 
 
 def test_a_verdict_about_a_result_that_is_not_there_is_shown_all_the_same():
@@ -531,11 +608,16 @@ def test_a_verdict_about_a_result_that_is_not_there_is_shown_all_the_same():
     assert comparison_page({"a": changed, "b": report})
 
 
-def test_words_of_our_own_are_explained_once_on_screen_and_once_on_paper():
+def test_words_of_our_own_are_explained_once():
     words = [text for _, text in shown(made.report()).all("dfn")]
-    assert words == ["Release", "Configuration", "headline", "Careful attacker", "Leak seen"] * 2
+    assert words == ["Release", "Configuration", "headline", "Careful attacker", "Leak seen"]
     compared = Document(comparison_page({"a": made.report(), "b": made.report()}))
-    assert [text for _, text in compared.all("dfn")] == ["Release", "Told apart"]
+    assert [text for _, text in compared.all("dfn")] == [
+        "Near copies",
+        "Most by",
+        "Release",
+        "Told apart",
+    ]
 
 
 def test_an_empty_title_does_not_leave_the_page_without_one():

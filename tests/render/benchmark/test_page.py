@@ -139,7 +139,7 @@ def test_several_risks_are_set_side_by_side():
 def test_a_risk_that_is_known_in_order_only_is_said_to_be():
     assert "known in order only" in Document(page(FOUND["budget"](), made=DAY)).text
     assert "known in order only" not in Document(page(FOUND["usual"](), made=DAY)).text
-    assert "what the generator betrays is not known" in Document(page(FOUND["generated"](), made=DAY)).text
+    assert "what the generator reveals is not known" in Document(page(FOUND["generated"](), made=DAY)).text
 
 
 def test_circumstances_that_vary_recommend_nothing():

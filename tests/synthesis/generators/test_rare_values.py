@@ -10,6 +10,7 @@ import pytest
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.rare_values import pool_rare_labels
+from tabveil.tables.reading import load_table
 from tabveil.workflows import synthesizing
 from tabveil.workflows.synthesizing.learning import is_private
 
@@ -53,7 +54,7 @@ def test_a_label_of_one_person_is_neither_drawn_nor_stored(generator, tmp_path):
     assert PHONE not in labels_of(model, "remark")
     assert "nine" not in labels_of(model, "ward")
     model.save(tmp_path / "model")
-    rows = synthesizing.sample(tmp_path / "model", 500, seed=3).to_pandas()
+    rows = synthesizing.sample(tmp_path / "model", 500, seed=3)
     assert PHONE not in set(rows["remark"])
     stored = [path.read_bytes() for path in (tmp_path / "model").rglob("*") if path.is_file()]
     assert not any(b"1234567" in text or b'"nine"' in text for text in stored)
@@ -67,8 +68,9 @@ def test_ten_share_a_label_and_nine_do_not():
 def test_what_was_replaced_is_said_once():
     model = learned(people())
     assert model.notes[-1] == (
-        "Rare labels: 2 labels that fewer than ten rows share, in 10 cells of 2 columns, learned as other "
-        "labels of the column, or as missing where it has none."
+        "Rare labels: 2 labels that fewer than ten rows share, in 10 cells of 2 columns, learned as one "
+        "label of their own ('other', of codes a number that none has), or as other labels of the column "
+        "where fewer than ten rows have any of them."
     )
     assert not any("Rare labels" in note for note in learned(people()[["sex"]]).notes)
 
@@ -84,10 +86,12 @@ def test_kept_labels_are_drawn_and_nothing_is_said():
         learned(people(), rare_labels="all")
 
 
-def test_all_labels_rare_are_all_missing():
+def test_all_labels_rare_are_all_others():
     data = pd.DataFrame({"name": [f"Person {i}" for i in range(40)], "n": range(40)})
     rows = learned(data, identifiers="learn").draw(200).native()
-    assert rows["name"].isna().all()
+    assert set(rows["name"]) == {"other"}
+    few = learned(data.head(9).assign(name="one"), "marginals", identifiers="learn").draw(50).native()
+    assert few["name"].isna().all()  # nine rows have no label, and no label of their own
 
 
 def test_what_is_missing_stays_missing():
@@ -96,10 +100,18 @@ def test_what_is_missing_stays_missing():
     assert set(rows["remark"].dropna()) == {"none"}
 
 
-def test_replaced_cells_are_drawn_as_often_as_rows_share_the_others():
+def test_replaced_cells_have_a_label_of_their_own():
     cells = ["a"] * 3000 + ["b"] * 1000 + [f"only {i}" for i in range(2000)]
     rows = learned(pd.DataFrame({"c": cells}), "marginals").draw(10_000).native()["c"]
-    assert (rows == "a").mean() == pytest.approx(0.75, abs=0.03)
+    assert (rows == "a").mean() == pytest.approx(0.5, abs=0.03)
+    assert (rows == "other").mean() == pytest.approx(1 / 3, abs=0.03)
+
+
+def test_without_a_label_of_their_own_they_are_drawn_as_often_as_rows_share_the_others():
+    cells = ["a"] * 3000 + ["b"] * 1000 + [f"only {i}" for i in range(2000)]
+    table = load_table(pd.DataFrame({"c": cells})).table
+    pooled = pool_rare_labels(table, keep=(), rng=np.random.default_rng(0)).table
+    assert (pooled.column("c") == table.schema["c"].labels.index("a")).mean() == pytest.approx(0.75, abs=0.03)
 
 
 def test_declared_labels_are_public():

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import tabveil
 from tabveil.auditing.report import Report
+from tabveil.cli import app
 from tabveil.cli.screen import Screen
 from tabveil.errors import SchemaError
 from tabveil.render.audit.terminal import report_page
@@ -57,16 +59,33 @@ def test_a_difference_names_the_remedy():
     assert line.startswith("The columns of train and synthetic differ: only in train: case. ")
     assert line.endswith("They look like identifiers: leave them out of the audit with --drop-identifiers.")
     line = refused(train, train.drop(columns="city"))
-    assert "To leave them out of the audit, list them under 'drop' in a schema (--schema)" in line
-    assert line.endswith("; name one that says whose row it is with --person.")
+    assert "To leave them out, name them: --drop city" in line
+    assert line.endswith("(one that says whose row it is: --person)")
     line = refused(train, train[["age"]])
-    assert "'drop' in a schema (--schema), and identifiers with --drop-identifiers." in line
+    assert line.endswith("name them: --drop city (identifiers: --drop-identifiers)")
     line = refused(train, train[["age"]], drop_identifiers=True)
     assert "only in train: city. They do not look like identifiers" in line
     assert "case" not in line
     line = refused(train, train, train[["age"]])
     assert line.startswith("The columns of train and control differ")
     assert "Did you mean 'city' by 'City'?" in refused(train, train.rename(columns={"city": "City"}))
+
+
+def test_an_index_that_a_program_wrote_is_told_as_one():
+    train, release = people(), people().reset_index()
+    line = refused(train, release)
+    assert "only in synthetic: index" in line
+    assert line.endswith(
+        "They look like the numbers of rows that a program wrote; to leave them out, name them: --drop index"
+    )
+    unnamed = release.rename(columns={"index": "Unnamed: 0"})
+    assert refused(train, unnamed).endswith("name them: --drop 'Unnamed: 0'")
+    found = tabveil.audit(train, release, drop=["index"], metrics="identical_match_share", advice=False)
+    assert [(item.name, item.lacking) for item in found.dropped] == [("index", ("train",))]
+    assert found.settings["drop"] == ("index",)
+    assert "drop: [index]\n" in found.config()
+    with pytest.raises(SchemaError, match="drop names 'nothing', which no table has"):
+        tabveil.audit(train, release, drop=["nothing"], metrics="identical_match_share")
 
 
 def test_a_column_that_cannot_be_read_is_a_difference_first():
@@ -113,3 +132,19 @@ def test_a_report_carries_them():
     with screen.capture() as shown:
         screen.print(report_page(report))
     assert "case: no metric was shown it" in shown.get()
+
+
+@pytest.mark.parametrize("command", ["audit", "filter"])
+def test_commands_leave_out_a_column_that_the_release_has_beside_the_others(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, table in (("t", people()), ("c", people(start=200)), ("s", people(start=300))):
+        table.assign(**({"odd": 1.5} if name == "s" else {})).to_csv(f"{name}.csv", index=False)
+    asked = [command, "--train", "t.csv", "--control", "c.csv", "--synthetic", "s.csv"]
+    asked += (
+        ["--out", "o.csv", "--no-utility"] if command == "filter" else ["--metrics", "mmd", "--no-advice"]
+    )
+    refused = CliRunner().invoke(app, asked)
+    assert refused.exit_code == 2
+    assert "--drop odd" in refused.stderr
+    done = CliRunner().invoke(app, [*asked, "--drop", "odd"])
+    assert done.exit_code == 0, done.output

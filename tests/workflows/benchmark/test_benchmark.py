@@ -156,7 +156,7 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_store(moment, whole, tmp_
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("tabveil.workflows.cells.engine._SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("tabveil.core.cluster._SECONDS_TO_ANSWER", 0.5)
     with pytest.raises(ParameterError, match=r"no scheduler answers at 127\.0\.0\.1:1"):
         run(SMALL, tmp_path, scheduler="127.0.0.1:1")
 

@@ -34,7 +34,7 @@ SILENT = {**SAMPLED, "levels": {}, "sampling": 1.0}
 
 def run(settings, *, seed=SEED, data=None, schema=SCHEMA, **more):
     data = hospital(400, seed=1)[["age", "sex"]] if data is None else data
-    return tabveil.run_pipeline(
+    return tabveil.pipeline(
         data,
         {"generator": "hybrid", "settings": settings, **more},
         metrics=["identical_match_share"],

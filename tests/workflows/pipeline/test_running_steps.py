@@ -29,7 +29,7 @@ def asked(generator="copy", **steps):
 
 
 def run(data, config, **more):
-    return tabveil.run_pipeline(data, config, **{"metrics": METRICS, "utility": False, **more})
+    return tabveil.pipeline(data, config, **{"metrics": METRICS, "utility": False, **more})
 
 
 def visits(n=120, *, seed=1, people=40):
@@ -118,9 +118,7 @@ def test_the_rows_are_those_that_filter_leaves():
     people, control = hospital(300, seed=1), hospital(300, seed=2)
     unfiltered = run(people, asked("marginals"), control=control).native()
     report = run(people, asked("marginals", filter={"near": 0.2, "outliers": 0.05}), control=control)
-    found = tabveil.filter_release(
-        people, unfiltered, control, near=0.2, outliers=0.05, measure_utility=False
-    )
+    found = tabveil.filter(people, unfiltered, control, near=0.2, outliers=0.05, measure_utility=False)
     (step,) = report.steps
     assert (step.counts["near"], step.counts["outliers"]) == (found.n_near, found.n_outliers)
     assert found.n_near > 10
@@ -136,7 +134,7 @@ def test_whose_row_it_is_does_not_hide_how_near_it_is(key):
     report = run(people, asked(NOISY, **steps), control=control)
     without = [table.drop(columns="patient") for table in (people, control)]
     unfiltered = run(people, asked(NOISY, pseudonymize=steps["pseudonymize"]), control=control).native()
-    found = tabveil.filter_release(
+    found = tabveil.filter(
         without[0], unfiltered.drop(columns="patient"), without[1], near=0.1, measure_utility=False
     )
     assert report.steps[-1].counts["near"] == found.n_near > 30

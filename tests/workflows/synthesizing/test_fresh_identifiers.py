@@ -102,7 +102,7 @@ def test_a_stored_model_keeps_to_it_and_holds_no_identifier(tmp_path):
         float(number) for array in arrays.values() if array.dtype.kind in "if" for number in array.ravel()
     }
     assert not held & {float(case) for case in data["case"]}
-    rows = sample(tmp_path / "model", 4 * N, seed=9).to_pandas()
+    rows = sample(tmp_path / "model", 4 * N, seed=9)
     assert not cells(rows) & cells(data)
     assert rows["case"].is_unique
     assert list(rows.columns) == list(data.columns)
@@ -112,7 +112,7 @@ def test_a_stored_model_keeps_to_it_and_holds_no_identifier(tmp_path):
 
 def test_the_same_rows_from_a_stored_model(tmp_path):
     rows = synthesize(people(), generator="marginals", rows=20, seed=2, save=tmp_path / "model")
-    assert sample(tmp_path / "model", 20, seed=2).to_pandas().equals(rows)
+    assert sample(tmp_path / "model", 20, seed=2).equals(rows)
 
 
 def test_missing_ones_stay_missing_as_often():

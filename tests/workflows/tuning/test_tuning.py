@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from supplies.needs import need_optuna
 
+from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
 from tabveil.render.tuning import view
 from tabveil.synthesis.generators import GENERATORS
@@ -122,6 +123,19 @@ def test_the_same_command_measures_nothing_again(whole, monkeypatch):
         "tabveil.workflows.cells.engine.Processes", lambda *_, **__: pytest.fail("nothing is left to run")
     )
     assert tune(COPIES, folder) == found
+
+
+def test_rows_handed_over_take_the_place_of_those_in_the_file(tmp_path):
+    rows = hospital(240, seed=5)
+    asked = {**COPIES, "search": {"generator": ["copy", "marginals"]}, "repeats": 1}
+    rows.to_parquet(tmp_path / "rows.parquet", index=False)
+    by_file = tune({**asked, "data": str(tmp_path / "rows.parquet")}, tmp_path / "a", workers=1)
+    given = {name: value for name, value in asked.items() if name != "data"}
+    found = tune(given, tmp_path / "b", data=rows, workers=1)
+    assert [item.score for item in found.tried] == [item.score for item in by_file.tried]
+    assert found.rows.all == 240
+    with pytest.raises(ParameterError, match="was read already"):
+        tune(Tuning.read(asked), tmp_path / "c", data=rows)
 
 
 def test_more_to_search_measures_only_what_is_new(whole, tmp_path):
@@ -340,7 +354,7 @@ def test_a_grid_larger_than_the_trials_is_drawn_by_the_seed():
 
 
 def test_what_no_dask_answers_for_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("tabveil.workflows.cells.engine._SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("tabveil.core.cluster._SECONDS_TO_ANSWER", 0.5)
     with pytest.raises(ParameterError, match=r"tune: no scheduler answers at 127\.0\.0\.1:1"):
         tune(COPIES, tmp_path, scheduler="127.0.0.1:1")
 

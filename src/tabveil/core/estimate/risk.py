@@ -59,6 +59,25 @@ def difference(
     return Estimate(value=value, low=low, high=high, n=n)
 
 
+def smallest_gain(n: int, n_others: int, confidence: float = CONFIDENCE, *, rate: float = 0.5) -> float:
+    """Return the smallest difference from ``rate``, that of the others, whose interval leaves out zero.
+
+    About half of them is where rates vary most: elsewhere less can be told.
+
+    >>> [round(smallest_gain(n, n), 3) for n in (100, 2000, 100_000)]
+    [0.15, 0.031, 0.004]
+    """
+    others = round(rate * n_others)
+    low, high = round(rate * n), n + 1  # the first tells nothing, the second would tell
+    while high - low > 1:
+        middle = (low + high) // 2
+        if middle <= n and _between(middle, n, others, n_others, confidence)[1] <= 0:
+            low = middle
+        else:
+            high = middle
+    return min(high / n - others / n_others, 1.0)
+
+
 def over_all(found: Estimate, tried: float) -> Estimate:
     """Return what a rate, or a difference of rates, of all people comes to if not only this share is tried.
 

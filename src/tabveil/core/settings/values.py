@@ -6,7 +6,9 @@ numbers and lists, Python the values themselves: all are read here, by the type 
 
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -38,6 +40,42 @@ def read(owner: str, key: str, value: object, hint: Any) -> Any:  # noqa: ANN401
         return _value(value, hint)
     except (ValueError, TypeError, OverflowError):
         raise ParameterError(owner, f"{key} must be {expected(hint)}, got {told(value)}.") from None
+
+
+_UNITS = {unit: 1024**power for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB"))}
+_UNITS |= {f"{unit[0]}B": 1000**power for power, unit in enumerate(("", "KiB", "MiB", "GiB", "TiB")) if unit}
+LEAST_SIZE = 256 * 2**20
+"""The program alone takes about half of that."""
+
+
+def read_size(owner: str, key: str, value: object) -> int:
+    """Read how much memory is meant, in bytes or with a unit.
+
+    >>> read_size("audit", "memory", "2GiB") == 2 * 1024**3, read_size("audit", "memory", "1.5 GB")
+    (True, 1500000000)
+    >>> read_size("audit", "memory", "much")
+    Traceback (most recent call last):
+    ...
+    tabveil.errors.ParameterError: audit: memory must be a size such as 2GiB or 800MiB, got 'much'.
+    """
+    size = None
+    if isinstance(value, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", value)
+        by_name = {unit.lower(): unit for unit in _UNITS}
+        if found and (found[2].lower() in by_name or not found[2]):
+            size = float(found[1]) * _UNITS[by_name[found[2].lower()] if found[2] else "B"]
+    elif not isinstance(value, bool):
+        with suppress(TypeError):
+            size = float(operator.index(value))  # type: ignore[arg-type] # refused where it is no number
+    if size is None:
+        raise ParameterError(owner, f"{key} must be a size such as 2GiB or 800MiB, got {told(value)}.")
+    if size < LEAST_SIZE:
+        raise ParameterError(
+            owner,
+            f"{key} must be at least {LEAST_SIZE // 2**20}MiB, of which the program takes half, got "
+            f"{told(value)}.",
+        )
+    return int(size)
 
 
 def expected(hint: Any) -> str:  # noqa: ANN401 - see above

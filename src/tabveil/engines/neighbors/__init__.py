@@ -5,16 +5,17 @@ crowded it is around a row: the distances to the nearest other people, the local
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core import check, workers
+from tabveil.core.crew import once
 from tabveil.core.sampling import group_equal_rows
 from tabveil.core.table import Floats, Indices, Table
-from tabveil.engines.neighbors import search_kernels
-from tabveil.engines.neighbors.index import NOBODY, QUERIES_AT_ONCE, Index, Queries, hashes
+from tabveil.engines.neighbors import search_kernels, streamed
+from tabveil.engines.neighbors.brute import BruteIndex, TooFarApartError, gpu_for
+from tabveil.engines.neighbors.index import NOBODY, QUERIES_AT_ONCE, Index, Queries
 from tabveil.engines.neighbors.leaving_out import NearestWithout, NeighborsWithout
 from tabveil.engines.neighbors.saturated import SaturatedIndex
 from tabveil.engines.neighbors.saturated_kernels import search_saturated
@@ -68,21 +69,38 @@ class Neighbors:
         self.space = space
         self.n_rows = len(reference)
         self._reference = reference
-        self._vectors = Vectors.of(space, reference)
+        self._brute_index: BruteIndex | None = None
 
     def nearest(self, queries: Table, n_neighbors: int = 1) -> NearestRows:
         """Find the nearest reference rows of every query row."""
         check.at_least("Neighbors", "n_neighbors", n_neighbors, 1)
         check.at_least("Neighbors", "the number of reference rows", self.n_rows, n_neighbors)
+        at_once = streamed.rows_at_once(max(self.n_rows, len(queries)), len(self._reference.schema))
+        if at_once is None:
+            total, index = self.totals(queries, n_neighbors)
+        else:
+            total, index = streamed.search(
+                self._reference,
+                queries,
+                n_neighbors,
+                at_once,
+                lambda part: Neighbors(self.space, part).totals,
+            )
+        return NearestRows(distance=self.space.reported(total), index=index)
+
+    def totals(self, queries: Table, n_neighbors: int) -> tuple[Floats, Indices]:
+        """Find the same without reporting distances: sums over the columns, and rows; all at once."""
+        return self._search_pairs(queries, n_neighbors) or self._search_arranged(queries, n_neighbors)
+
+    def _search_arranged(self, queries: Table, n_neighbors: int) -> tuple[Floats, Indices]:
+        """Search where rows are arranged so that most need no look."""
         same = queries is self._reference
         vectors = self._vectors if same or self._vectors is None else Vectors.of(self.space, queries)
         if vectors is not None:  # by their products
-            total, index = self._search_vectors(vectors, n_neighbors)
-        elif self.space.saturated:
-            total, index = self._search_saturated(queries, n_neighbors)
-        else:
-            total, index = self._search_rows(queries, n_neighbors)
-        return NearestRows(distance=self.space.reported(total), index=index)
+            return self._search_vectors(vectors, n_neighbors)
+        if self.space.saturated:
+            return self._search_saturated(queries, n_neighbors)
+        return self._search_rows(queries, n_neighbors)
 
     def nearest_other(self, n_neighbors: int = 1) -> NearestRows:
         """Find the nearest *other* rows of every reference row (a row is never its own neighbor)."""
@@ -90,18 +108,33 @@ class Neighbors:
         near = self.nearest(self._reference, n_neighbors + 1)
         return near.without(near.index == np.arange(self.n_rows)[:, None])
 
-    @cached_property
+    def _search_pairs(self, queries: Table, n_neighbors: int) -> tuple[Floats, Indices] | None:
+        """Search on a GPU; None where there is none, or it is not worth it, or its numbers are too small."""
+        device = gpu_for(len(queries), self.n_rows)
+        if device is None:
+            return None
+        try:
+            self._brute_index = self._brute_index or BruteIndex(self.space, self._reference, device)
+            return self._brute_index.search(queries, n_neighbors)
+        except TooFarApartError:
+            return None
+
+    @once
+    def _vectors(self) -> Vectors | None:
+        return Vectors.of(self.space, self._reference)
+
+    @once
     def _index(self) -> Index:
         workers.announce_compilation(search_kernels.search)
         return Index(self.space, self._reference)
 
-    @cached_property
+    @once
     def _vector_index(self) -> VectorIndex:
         assert self._vectors is not None, "asked before"
         workers.announce_compilation(search_blocks)
         return VectorIndex(self._vectors)
 
-    @cached_property
+    @once
     def _saturated_index(self) -> SaturatedIndex:
         workers.announce_compilation(search_saturated)
         return SaturatedIndex(self.space, self._reference)
@@ -138,18 +171,13 @@ class Neighbors:
         index, asked = self._index, Queries(self.space, queries, self._index)
         best = np.full((len(asked), k), np.inf)
         found = np.full((len(asked), k), NOBODY)
-        # The reference group with exactly the codes (c, q) of each, or -1.
-        wanted = hashes(asked.codes, np.empty((len(asked), 0), dtype=np.uint64), index.salt)
-        home = np.searchsorted(index.group_hash, wanted)
-        home[home == len(index.group_hash)] = 0
-        home = np.where((index.groups[0][:, home] == asked.codes).all(axis=0), home, -1)
-        runs = (asked.run, home, asked.floor)
+        runs = (asked.run, index.homes(asked.codes), asked.floor)
 
         def search(start: int, stop: int) -> None:
             search_kernels.search(
                 index.groups, index.tree, index.reference, index.weights, self.space.power,
-                index.pivot, (asked.codes, asked.values), runs, index.counters(), start,
-                best[start:stop], found[start:stop],
+                index.pivot, (asked.codes, asked.values), runs, index.finder.arrays, index.finder.room(),
+                start, best[start:stop], found[start:stop],
             )  # fmt: skip
 
         workers.each_chunk(len(asked), QUERIES_AT_ONCE, search, doing="comparing rows")

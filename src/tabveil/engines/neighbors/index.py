@@ -1,5 +1,6 @@
 """Rows arranged for search: distinct ones, in groups, in blocks, under trees; and the rows asked about."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from tabveil.core.table import Categorical, Floats, Indices, Table
 from tabveil.engines.neighbors import search_kernels
+from tabveil.engines.neighbors.group_tree import GroupTree
 from tabveil.engines.neighbors.space import Space
 from tabveil.tables.matrices.ordinal import in_last_places, label_codes, places_a_unit
 
@@ -101,6 +103,13 @@ class SortedRows:
         kinds[self.order] = np.repeat(np.arange(len(self.row_start) - 1), np.diff(self.row_start))
         return kinds
 
+    def regrouped(self, order: Indices) -> tuple[Indices, Indices]:
+        """Return the distinct rows, and where each group begins, once groups are put in this order."""
+        sizes = np.diff(self.group_start)[order]
+        begins = np.concatenate([[0], np.cumsum(sizes)])
+        within = np.arange(begins[-1]) - np.repeat(begins[:-1], sizes)
+        return np.repeat(self.group_start[:-1][order], sizes) + within, begins
+
     def places_in(self, order: Indices) -> Indices:
         """Where the distinct row that each row is stands once distinct rows are put in this order, (n,)."""
         place = np.empty(len(order), dtype=np.int64)
@@ -113,6 +122,21 @@ class SortedRows:
         begins = np.concatenate([[0], np.cumsum(sizes)])
         offsets = np.arange(len(self.order)) - np.repeat(begins[:-1], sizes)
         return begins, self.order[np.repeat(self.row_start[:-1][order], sizes) + offsets]
+
+
+def of_copies(summarize: np.ufunc, of_rows: Array, start: Indices, members: Indices) -> Array:
+    """Bring together what is known of the copies of each distinct row, as they stand in ``members``."""
+    return np.asarray(summarize.reduceat(of_rows[members], start[:-1]))
+
+
+def lowest_ranks(orders: Sequence[Indices], start: Indices, members: Indices) -> Indices:
+    """Return (s, n_distinct): where the first copy of each distinct row stands in each order of rows."""
+    ranks = np.empty((len(orders), len(start) - 1), dtype=np.int64)
+    for position, order in enumerate(orders):
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        ranks[position] = of_copies(np.minimum, rank, start, members)
+    return ranks
 
 
 def hashes(codes: Array, bits: Array, salt: int) -> NDArray[np.uint64]:
@@ -130,32 +154,37 @@ class Index:
         codes = encode_codes(space, table, self.flagged)
         values, self.weights = encode_values(space, table)
         rows = SortedRows.of(codes, values)
-        self.group_hash, self.salt = rows.group_hash, rows.salt
-        kinds = rows.representatives
+        self._group_hash, self._salt = rows.group_hash, rows.salt
+        self.finder = GroupTree(codes[:, rows.representatives[rows.group_start[:-1]]])
+        self._place = np.empty(len(rows.group_hash), dtype=np.int64)
+        self._place[self.finder.order] = np.arange(len(rows.group_hash))
+        in_groups, group_start = rows.regrouped(self.finder.order)
+        kinds = rows.representatives[in_groups]
         kind_values = values[kinds]
         # The column in which sorted rows that stand side by side, often in one group, cost most; or -1.
         self.pivot = -1
         if len(self.weights):
             gaps = np.abs(np.diff(kind_values, axis=0)) * self.weights
             self.pivot = int(np.argmax(np.nan_to_num(gaps**space.power).sum(axis=0)))
-        forest = BlockForest(kind_values, self.weights, rows.group_start)
+        forest = BlockForest(kind_values, self.weights, group_start)
         self.tree = forest.tree
-        heads = rows.group_start[:-1]
         self.groups: Groups = (
-            np.ascontiguousarray(codes[:, kinds[heads]]),
-            np.isnan(kind_values[heads]),
-            rows.group_start,
+            self.finder.codes,
+            np.isnan(kind_values[group_start[:-1]]),
+            group_start,
             forest.root,
         )
         blocks = np.empty(len(kinds) * len(self.weights))
         search_kernels.lay_blocks(kind_values, forest.order, forest.bounds, blocks)
-        self.reference: tuple[Floats, Indices, Indices] = (blocks, *rows.copies_in(forest.order))
+        self.reference: tuple[Floats, Indices, Indices] = (blocks, *rows.copies_in(in_groups[forest.order]))
 
-    def counters(self) -> tuple[Array, Array]:
-        """Return room for the mismatches of every group with a query, and for the lowest of each strip."""
-        n_codes, n_groups = self.groups[0].shape
-        kind = np.min_scalar_type(n_codes)
-        return np.empty(n_groups, dtype=kind), np.empty(-(-n_groups // search_kernels.STRIP), dtype=kind)
+    def homes(self, codes: Array) -> Indices:
+        """Return the group with exactly the codes of each query (c, q), or -1."""
+        wanted = hashes(codes, np.empty((codes.shape[1], 0), dtype=np.uint64), self._salt)
+        home = np.searchsorted(self._group_hash, wanted)
+        home[home == len(self._group_hash)] = 0
+        home = self._place[home]
+        return np.where((self.groups[0][:, home] == codes).all(axis=0), home, -1)
 
 
 class BlockForest:
@@ -197,14 +226,18 @@ class Queries:
         codes = encode_codes(space, table, index.flagged + self.absent_names)
         values, weights = encode_values(space, table)
         rows = SortedRows.of(codes, values)
-        order = BlockForest(values[rows.representatives], weights, rows.group_start).order
-        kinds = rows.representatives[order]
         n_codes = len(index.groups[0])
+        heads = rows.representatives[rows.group_start[:-1]]
+        alike = np.argsort(index.finder.leaves(codes[:n_codes, heads]), kind="stable")
+        in_groups, group_start = rows.regrouped(alike)
+        forest = BlockForest(values[rows.representatives[in_groups]], weights, group_start)
+        order = in_groups[forest.order]
+        kinds = rows.representatives[order]
         self.codes = np.ascontiguousarray(codes[:n_codes, kinds])  # (c, q)
         self.values = values[kinds]  # (q, d)
         self.absent = np.ascontiguousarray(codes[n_codes:, kinds])  # (a, q) whether the cell is missing
         # Rows with equal codes share a number: they have the same groups to visit, (q,).
-        self.run = np.repeat(np.arange(len(rows.group_hash)), np.diff(rows.group_start))
+        self.run = np.repeat(np.arange(len(alike)), np.diff(group_start))
         self.kind_of = rows.places_in(order)  # (m,) the distinct row that each row is
 
     def __len__(self) -> int:

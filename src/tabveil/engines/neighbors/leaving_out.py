@@ -1,16 +1,18 @@
 """Exact nearest neighbors where one column is not known, for each of many columns in one search."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core import workers
+from tabveil.core.crew import once
 from tabveil.core.table import Floats, Indices, Table
 from tabveil.engines.neighbors import leaving_out_kernels
-from tabveil.engines.neighbors.index import NOBODY, QUERIES_AT_ONCE, Index, Queries
+from tabveil.engines.neighbors.brute import BruteIndex, RowsTied, TooFarApartError, gpu_for
+from tabveil.engines.neighbors.index import NOBODY, QUERIES_AT_ONCE, Index, Queries, lowest_ranks, of_copies
 from tabveil.engines.neighbors.space import Space
 from tabveil.errors import ParameterError
 
@@ -18,6 +20,7 @@ Bools = NDArray[np.bool_]
 
 NO_RANKS = np.empty((0, 0), dtype=np.int64)
 ALL_COUNT = np.empty((0, 0), dtype=np.bool_)
+NEARER_THAN_ALL = -1.0  # what a distance starts from that nobody asks for: no row is as near
 
 
 class NeighborsWithout:
@@ -37,23 +40,49 @@ class NeighborsWithout:
     """
 
     def __init__(self, space: Space, reference: Table, spaces: Sequence[Space]) -> None:
-        workers.announce_compilation(leaving_out_kernels.search)
         self.space, self.spaces = space, tuple(spaces)
         self.left_out = tuple(_left_out(space, part) for part in spaces)
         self.n_rows = len(reference)
-        self.index = Index(space, reference)
+        self._reference = reference
+        self._brute_index: BruteIndex | None = None
 
-    def nearest(self, queries: Table, among: Sequence[Bools] | None = None) -> "NearestWithout":
+    @once
+    def index(self) -> Index:
+        """The reference as the loops walk through it."""
+        workers.announce_compilation(leaving_out_kernels.search)
+        return Index(self.space, self._reference)
+
+    def nearest(
+        self, queries: Table, among: Sequence[Bools] | None = None, sought: Bools | None = None
+    ) -> "NearestWithout | NearestByPairs":
         """Find how near the nearest reference row of every query row is, by each of the spaces.
 
-        ``among`` says for each space which reference rows (n,) count; there must be one.
+        ``among`` says for each space which reference rows (n,) count; there must be one. ``sought`` (m, s)
+        says by which spaces it is asked of which query row; what nobody asks may be answered by 0.
         """
+        device = gpu_for(len(queries), self.n_rows, len(self.spaces))
+        if device is not None:
+            with suppress(TooFarApartError):
+                self._brute_index = self._brute_index or BruteIndex(self.space, self._reference, device)
+                sums, nearest = self._brute_index.search_without(queries, self.left_out, among)
+                return NearestByPairs(spaces=self.spaces, total=sums, tied=nearest)
         asked = Queries(self.space, queries, self.index)
         shape = (len(asked), len(self.spaces))
-        answers = (np.full(shape, np.inf), np.full(shape, NOBODY), np.zeros(shape, dtype=np.bool_))
-        counting = ALL_COUNT if among is None else np.stack([self._distinct(np.logical_or, a) for a in among])
-        self.search(asked, np.arange(len(asked)), counting, NO_RANKS, answers)
-        return NearestWithout(engine=self, asked=asked, total=answers[0], row=answers[1], tied=answers[2])
+        wanted = np.ones(shape, dtype=np.bool_)
+        if sought is not None:
+            wanted[:] = False
+            rows, spaces = np.nonzero(sought)
+            wanted[asked.kind_of[rows], spaces] = True
+        kinds = np.flatnonzero(wanted.any(axis=1))
+        total, tied, row = np.zeros(shape), np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
+        answers = (np.where(wanted[kinds], np.inf, NEARER_THAN_ALL), row[kinds], tied[kinds])
+        counting = ALL_COUNT
+        if among is not None:
+            copies = self.index.reference[1:]
+            counting = np.column_stack([of_copies(np.logical_or, rows, *copies) for rows in among])
+        self.search(asked, kinds, counting, NO_RANKS, answers)
+        total[kinds], row[kinds], tied[kinds] = np.maximum(answers[0], 0.0), *answers[1:]
+        return NearestWithout(engine=self, asked=asked, total=total, row=row, tied=tied)
 
     def search(
         self,
@@ -82,25 +111,11 @@ class NeighborsWithout:
         def search(start: int, stop: int) -> None:
             leaving_out_kernels.search(
                 index.groups, group_codes, index.tree, index.reference[0], index.weights, self.space.power,
-                queries, runs, index.counters(), columns, (counting, ranks), start,
-                tuple(answer[start:stop] for answer in answers),
+                index.pivot, queries, runs, index.finder.arrays, index.finder.room(), columns,
+                (counting, ranks), start, tuple(answer[start:stop] for answer in answers),
             )  # fmt: skip
 
         workers.each_chunk(len(kinds), QUERIES_AT_ONCE, search, doing="comparing rows")
-
-    def lowest_ranks(self, orders: Sequence[Indices]) -> Indices:
-        """Return (s, n_distinct): where the first copy of each distinct row stands in each order of rows."""
-        ranks = np.empty((len(orders), len(self.index.reference[1]) - 1), dtype=np.int64)
-        for position, order in enumerate(orders):
-            rank = np.empty(self.n_rows, dtype=np.int64)
-            rank[order] = np.arange(self.n_rows)
-            ranks[position] = self._distinct(np.minimum, rank)
-        return ranks
-
-    def _distinct(self, summarize: np.ufunc, of_rows: NDArray[Any]) -> NDArray[Any]:
-        """Bring together what is known of the copies of each distinct row."""
-        _, start, members = self.index.reference
-        return np.asarray(summarize.reduceat(of_rows[members], start[:-1]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -116,26 +131,45 @@ class NearestWithout:
     @property
     def distance(self) -> Floats:
         """The distances (m, s)."""
-        reported = [
-            space.reported(total) for space, total in zip(self.engine.spaces, self.total.T, strict=True)
-        ]
-        return np.column_stack(reported)[self.asked.kind_of]
+        return _reported(self.engine.spaces, self.total)[self.asked.kind_of]
 
     def first(self, orders: Sequence[Indices]) -> Indices:
         """Return which row is nearest, as its place in each space's order of the rows (n,), (m, s).
 
         Of equally near rows it is the first in that order.
         """
-        ranks = self.engine.lowest_ranks(orders)
+        ranks = lowest_ranks(orders, *self.engine.index.reference[1:])
         found = np.take_along_axis(ranks.T, self.row, axis=0)
         again = np.flatnonzero(self.tied.any(axis=1))
         if len(again):
             lowest = np.full((len(again), len(orders)), NOBODY)
-            total = np.where(self.tied[again], self.total[again], -1.0)  # nobody is as near as that
+            total = np.where(self.tied[again], self.total[again], NEARER_THAN_ALL)
             answers = (total, lowest, np.empty(total.shape, dtype=np.bool_))
-            self.engine.search(self.asked, again, ALL_COUNT, ranks, answers)
+            self.engine.search(self.asked, again, ALL_COUNT, np.ascontiguousarray(ranks.T), answers)
             found[again] = np.where(self.tied[again], lowest, found[again])
         return found[self.asked.kind_of]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NearestByPairs:
+    """The same, where a GPU went through all pairs."""
+
+    spaces: Sequence[Space]
+    total: Floats  # (m, s)
+    tied: RowsTied
+
+    @property
+    def distance(self) -> Floats:
+        """The distances (m, s)."""
+        return _reported(self.spaces, self.total)
+
+    def first(self, orders: Sequence[Indices]) -> Indices:
+        """Return which row is nearest, as its place in each space's order of the rows (n,), (m, s)."""
+        return self.tied.first(orders)
+
+
+def _reported(spaces: Sequence[Space], total: Floats) -> Floats:
+    return np.column_stack([space.reported(sums) for space, sums in zip(spaces, total.T, strict=True)])
 
 
 def _left_out(space: Space, part: Space) -> str | None:

@@ -11,7 +11,8 @@ the column, to the last bit.
 import numpy as np
 from numba import njit
 
-from tabveil.engines.neighbors.search_kernels import BLOCK, FEW, count_mismatches, list_levels
+from tabveil.engines.neighbors.group_listing_kernels import groups_at, start_levels
+from tabveil.engines.neighbors.search_kernels import BLOCK, FEW
 
 SLACK = 1e-10  # as a share of what a row costs with all columns: more than the order of a sum can move it
 
@@ -77,7 +78,8 @@ def _offer(reference, base, stride, row, group, asked, level, near, power, colum
     best, found, tied = answers
     worst = 0.0
     for s in range(best.shape[1]):
-        if counting.size == 0 or counting[s, row]:
+        # Nobody asks for what starts below 0.
+        if best[q, s] >= 0 and (counting.size == 0 or counting[row, s]):
             out, spared, cost = value_of[s], 0.0, 0.0
             if code_of[s] >= 0 and group_codes[group, code_of[s]] != codes[code_of[s]]:
                 spared += 1.0
@@ -95,7 +97,7 @@ def _offer(reference, base, stride, row, group, asked, level, near, power, colum
                 distance = level - spared + total
                 if ranks.size > 0:
                     if distance == best[q, s]:
-                        found[q, s] = min(found[q, s], ranks[s, row])
+                        found[q, s] = min(found[q, s], ranks[row, s])
                 elif distance < best[q, s]:
                     best[q, s], found[q, s], tied[q, s] = distance, row, False
                 elif distance == best[q, s]:
@@ -104,12 +106,29 @@ def _offer(reference, base, stride, row, group, asked, level, near, power, colum
     return worst
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _is_too_far(level, cost, worst):
+    """Tell whether a row is, of which one column's cost is known: that column may be the one left out."""
+    return level + min(cost - min(level, 1.0), 0.0) > worst + SLACK * (worst + level + 1)
+
+
 @njit(cache=True, nogil=True)
 def _visit_block(
-    reference, start, size, group, asked, effective, level, worst, power, columns, wanted, answers, q, sums
-):
+    reference, start, size, group, asked, effective, level, worst, power, pivot, columns, wanted, answers, q,
+    sums,
+):  # fmt: skip
     """Offer every row of a block that can still be an answer; returns the farthest answer."""
     d = effective.size
+    if size > FEW:  # often all rows are too far in the pivot alone, and the other columns need no look
+        base, n_near = start * d + pivot * size, 0
+        column = reference[0][base : base + size]
+        x, w = asked[0][pivot], effective[pivot]
+        for r in range(size):
+            gap = abs(column[r] - x) * w
+            gap = gap if power == 1 else gap * gap
+            n_near += not _is_too_far(level, gap, worst)
+        if n_near == 0:
+            return worst
     _guess_block(reference[0], start * d, size, asked[0], effective, power, sums)
     along, stride = (d, 1) if size <= FEW else (1, size)
     for r in range(size):
@@ -124,8 +143,9 @@ def _visit_block(
 
 @njit(cache=True, nogil=True)
 def _visit_tree(
-    reference, tree, root, group, asked, effective, level, worst, power, columns, wanted, answers, q, sums
-):
+    reference, tree, root, group, asked, effective, level, worst, power, pivot, columns, wanted, answers, q,
+    sums,
+):  # fmt: skip
     """Descend to the nearer child first and skip every box that is too far; returns the farthest answer."""
     left, right, begin, end, box = tree
     stack, gaps = np.empty(128, dtype=np.int64), np.empty(128)
@@ -146,39 +166,51 @@ def _visit_tree(
             for start in range(begin[node], end[node], BLOCK):
                 worst = _visit_block(
                     reference, start, min(BLOCK, end[node] - start), group, asked, effective, level, worst,
-                    power, columns, wanted, answers, q, sums,
+                    power, pivot, columns, wanted, answers, q, sums,
                 )  # fmt: skip
     return worst
 
 
 @njit(cache=True, nogil=True)
 def search(
-    groups, group_codes, tree, blocks, weights, power, queries, runs, counts, columns, wanted, first, answers
+    groups,
+    group_codes,
+    tree,
+    blocks,
+    weights,
+    power,
+    pivot,
+    queries,
+    runs,
+    finder,
+    room,
+    columns,
+    wanted,
+    first,
+    answers,
 ):
     """Find the nearest reference row of consecutive distinct queries, without each column in turn.
 
     ``columns`` = (value_of, code_of, absent_of), each (s,): which of the values, of the codes and of the
     flags in ``absent`` belong to the column left out, or -1. ``queries`` = (codes (c, q), values (q, d),
     absent (a, q): whether a cell is missing where the reference never is); ``runs`` = (run (q,): queries with
-    equal codes share one, base (q,): mismatches with every group). ``wanted`` = (counting (s, n_distinct):
-    which rows count, or empty; ranks (s, n_distinct) or empty).
+    equal codes share one, base (q,): mismatches with every group). ``wanted`` = (counting (n_distinct, s):
+    which rows count, or empty; ranks (n_distinct, s) or empty).
 
     The queries are ``first`` … ``first + len(best) - 1``; ``answers`` = (best, found, tied), each (rows, s):
-    distance, distinct row, and whether another is as near; ``best`` holds infinity at the start. With ranks,
+    distance, distinct row, and whether another is as near; ``best`` holds infinity at the start,
+    or where nobody asks less than 0. With ranks,
     ``best`` holds the distances, and ``found`` becomes the lowest rank of a row at exactly that distance.
     """
     codes, missing, group_start, root = groups
     query_codes, query_values, query_absent = queries
     run, base = runs
-    mismatches, lowest = counts
     best = answers[0]
     reference = (blocks, group_codes, missing)
     rows = blocks.reshape((group_start[-1], weights.size))
     sums = np.empty((2, BLOCK))
     query, weighed, effective = np.empty(weights.size), np.empty(weights.size), np.empty(weights.size)
-    listed = np.empty(mismatches.size, dtype=np.int64)
-    begins = np.zeros(codes.shape[0] + 2, dtype=np.int64)  # where the groups of each level are listed
-    counted, unlisted = -1, 0  # the run whose ``mismatches`` these are, and its first level not listed
+    asked_run, shared = -1, False  # the run that groups are listed for, and whether it goes on
     for q in range(best.shape[0]):
         at = first + q
         for j in range(weights.size):
@@ -186,17 +218,24 @@ def search(
             query[j] = 0.0 if blank else query_values[at, j]
             weighed[j] = 0.0 if blank else weights[j]
         asked = (query, weighed, query_codes[:, at].copy(), query_absent[:, at].copy())
-        if counted != run[at]:
-            counted, unlisted = run[at], 0
-            count_mismatches(codes, asked[2], mismatches, lowest)
         floor, level, worst = base[at], np.int64(0), best[q].max()
+        if asked_run != run[at]:
+            asked_run = run[at]
+            start_levels(finder, codes, asked[2], room)
+            # Queries of one run share the lists, and the next may look farther.
+            shared = at + 1 < run.size and run[at + 1] == run[at]
         while level <= codes.shape[0] and floor + level - 1 <= worst:
-            unlisted = list_levels(mismatches, lowest, unlisted, level, listed, begins)
+            most = codes.shape[0] if shared else int(min(worst + 1 - floor, codes.shape[0]))
             base_level = float(floor + level)
-            for g in listed[begins[level] : begins[level + 1]]:
+            for g in groups_at(finder, asked[2], level, most, room):
                 start, stop = group_start[g], group_start[g + 1]
                 if stop - start <= FEW:
                     for row in range(start, stop):
+                        if pivot >= 0 and not missing[g, pivot]:
+                            gap = abs(rows[row, pivot] - query[pivot]) * weighed[pivot]
+                            gap = gap if power == 1 else gap * gap
+                            if _is_too_far(base_level, gap, worst):
+                                continue
                         total, top = _guess_row(rows, row, missing, g, query, weighed, power)
                         near = base_level + total
                         if near - max(top, min(base_level, 1.0)) <= worst + near * SLACK:
@@ -210,11 +249,11 @@ def search(
                 if root[g] < 0:
                     worst = _visit_block(
                         reference, start, stop - start, g, asked, effective, base_level, worst, power,
-                        columns, wanted, answers, q, sums,
+                        pivot, columns, wanted, answers, q, sums,
                     )  # fmt: skip
                 else:
                     worst = _visit_tree(
-                        reference, tree, root[g], g, asked, effective, base_level, worst, power, columns,
-                        wanted, answers, q, sums,
+                        reference, tree, root[g], g, asked, effective, base_level, worst, power, pivot,
+                        columns, wanted, answers, q, sums,
                     )  # fmt: skip
             level += 1

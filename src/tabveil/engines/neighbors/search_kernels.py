@@ -16,13 +16,13 @@ and may differ in its last bits; it only ever tells which rows are worth the exa
 
 # mypy: allow-untyped-defs
 import numpy as np
-from numba import njit, uint8, uint64
+from numba import njit, uint64
+
+from tabveil.engines.neighbors.group_listing_kernels import groups_at, start_levels
 
 BLOCK = 64  # rows of a block; a tree is worth its overhead beyond that
 FEW = 8  # rows of a block that are summed one by one; vector instructions over rows pay off beyond that
 SLACK = 1 + 1e-10  # more than the order of a sum of however many columns can move it
-STRIP = 1024  # groups whose mismatches are counted at once; they stay in the first-level cache
-GLANCE = 64  # groups that a few instructions tell to have a level among them or not
 
 
 @njit(cache=True, nogil=True)
@@ -270,43 +270,13 @@ def _visit_tree(
 
 
 @njit(cache=True, nogil=True)
-def count_mismatches(codes, query, counts, lowest):
-    """Count in how many matched columns each group (c, n_groups) differs from the query (c,).
-
-    Also notes the lowest count of every strip, so that a search for one level skips the strips without it.
-    """
-    n_groups = counts.size
-    for s in range(lowest.size):
-        start, stop = s * STRIP, min((s + 1) * STRIP, n_groups)
-        part = counts[start:stop]
-        for i in range(part.size):
-            part[i] = 0
-        j = 0
-        while j + 2 < codes.shape[0]:
-            a, b, c = codes[j, start:stop], codes[j + 1, start:stop], codes[j + 2, start:stop]
-            x, y, z = query[j], query[j + 1], query[j + 2]
-            for i in range(part.size):
-                part[i] += uint8(a[i] != x) + uint8(b[i] != y) + uint8(c[i] != z)
-            j += 3
-        while j < codes.shape[0]:
-            a, x = codes[j, start:stop], query[j]
-            for i in range(part.size):
-                part[i] += uint8(a[i] != x)
-            j += 1
-        low = part[0]
-        for i in range(part.size):
-            low = min(low, part[i])
-        lowest[s] = low
-
-
-@njit(cache=True, nogil=True)
-def search(groups, tree, reference, weights, power, pivot, queries, runs, counts, first, best, index):
+def search(groups, tree, reference, weights, power, pivot, queries, runs, finder, room, first, best, index):
     """Find the nearest reference rows of consecutive distinct queries.
 
     ``queries`` = (codes (c, q), values (q, d)); ``runs`` = (run (q,): queries with equal codes share one,
     home (q,): the reference group with those codes or -1, base (q,): mismatches with every group). The
     queries are ``first`` … ``first + len(best) - 1``; answers go to ``best`` and ``index`` (rows, k), which
-    hold infinity and a large index at the start. ``counts`` = (mismatches (n_groups,), lowest (strips,)).
+    hold infinity and a large index at the start. ``finder`` and ``room`` are those of a ``GroupTree``.
     ``pivot`` is the column of the values that rows are looked at in first, -1 where there are none: what it
     costs alone is never more than the distance, so a row too far in it is too far.
     """
@@ -316,13 +286,11 @@ def search(groups, tree, reference, weights, power, pivot, queries, runs, counts
     rows = blocks.reshape((member_start.size - 1, weights.size))
     query_codes, query_values = queries
     run, home, base = runs
-    mismatches, lowest = counts
     last = best.shape[1] - 1
     sums, stack, gaps = np.empty(BLOCK), np.empty(128, dtype=np.int64), np.empty(128)
     query, asked, effective = np.empty(weights.size), np.empty(weights.size), np.empty(weights.size)
-    listed = np.empty(mismatches.size, dtype=np.int64)
-    begins = np.zeros(codes.shape[0] + 2, dtype=np.int64)  # where the groups of each level are listed
-    counted, unlisted = -1, 1  # the run whose ``mismatches`` these are, and its first level not listed
+    wanted = np.empty(codes.shape[0], dtype=codes.dtype)
+    asked_run, shared = -1, False  # the run that groups are listed for, and whether it goes on
     for q in range(best.shape[0]):
         at = first + q
         floor, level = base[at], np.int64(0)
@@ -333,11 +301,13 @@ def search(groups, tree, reference, weights, power, pivot, queries, runs, counts
         while level <= codes.shape[0] and floor + level <= best[q, last]:
             to_visit = home[at : at + (home[at] >= 0)]
             if level > 0:
-                if counted != run[at]:
-                    counted, unlisted = run[at], 1
-                    count_mismatches(codes, query_codes[:, at].copy(), mismatches, lowest)
-                unlisted = list_levels(mismatches, lowest, unlisted, level, listed, begins)
-                to_visit = listed[begins[level] : begins[level + 1]]
+                if asked_run != run[at]:
+                    asked_run, wanted[:] = run[at], query_codes[:, at]
+                    start_levels(finder, codes, wanted, room)
+                    # Queries of one run share the lists, and the next may look farther.
+                    shared = at + 1 < run.size and run[at + 1] == run[at]
+                most = codes.shape[0] if shared else int(min(best[q, last] - floor, codes.shape[0]))
+                to_visit = groups_at(finder, wanted, level, most, room)
             base_level = float(floor + level)
             for g in to_visit:
                 start, stop = group_start[g], group_start[g + 1]
@@ -366,34 +336,3 @@ def search(groups, tree, reference, weights, power, pivot, queries, runs, counts
                         query, effective, power, pivot, best, index, q, sums, stack, gaps,
                     )  # fmt: skip
             level += 1
-
-
-@njit(cache=True, nogil=True)
-def list_levels(mismatches, lowest, unlisted, level, listed, begins):
-    """List the groups of every level from ``unlisted`` to ``level``, those of one level after the other.
-
-    Those of level l become ``listed[begins[l] : begins[l + 1]]``; queries of one run share the list. Returns
-    the first level that is not listed yet.
-    """
-    while unlisted <= level:
-        start = begins[unlisted]
-        begins[unlisted + 1] = start + _list_level(mismatches, lowest, unlisted, listed[start:])
-        unlisted += 1
-    return unlisted
-
-
-@njit(cache=True, nogil=True)
-def _list_level(mismatches, lowest, level, listed):
-    """List the groups with exactly ``level`` mismatches; returns how many there are."""
-    n, wanted = 0, mismatches.dtype.type(level)
-    for s in range(lowest.size):
-        if lowest[s] <= level:
-            for start in range(s * STRIP, min((s + 1) * STRIP, mismatches.size), GLANCE):
-                part, n_here = mismatches[start : start + GLANCE], uint8(0)
-                for i in range(part.size):
-                    n_here += uint8(part[i] == wanted)
-                if n_here > 0:
-                    for i in range(part.size):
-                        listed[n] = start + i
-                        n += part[i] == wanted
-    return n

@@ -9,7 +9,6 @@ than a stranger. By the other values it is the original, if nobody else has them
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core import workers
+from tabveil.core.crew import once
 from tabveil.core.estimate import CONFIDENCE, difference
 from tabveil.core.estimate.ranking import chances_of_hits, log_ways
 from tabveil.core.sampling import in_order
@@ -97,6 +97,8 @@ def _count(
     return people, rows
 
 
+FEW_HIT = 2000
+"""The chances of no more hits than that are kept for whoever asks again: 16 MB at most."""
 ROUNDING = 1 + 1e-9  # chances that differ by less are one chance
 
 
@@ -109,7 +111,7 @@ class Family:
     counts: Indices  # (n_sets, 4)
     coarse: bool = False
 
-    @cached_property
+    @once
     def chances(self) -> Floats:
         """How often each set shows as much by chance, (n_sets,)."""
         n_hits, train = self.counts[:, :2].sum(axis=1).tolist(), self.counts[:, 0].tolist()
@@ -126,7 +128,15 @@ class Family:
 
     def _law(self, n_hit: int) -> Floats:
         """Return the chance that 0, 1, ... or more of those hit are training people, (n_hit + 1,)."""
-        return chances_of_hits(n_hit, self.cells.n_train, self.cells.n_people)
+        if n_hit > FEW_HIT:
+            return chances_of_hits(n_hit, self.cells.n_train, self.cells.n_people)
+        if n_hit not in self._laws:
+            self._laws[n_hit] = chances_of_hits(n_hit, self.cells.n_train, self.cells.n_people)
+        return self._laws[n_hit]
+
+    @once
+    def _laws(self) -> dict[int, Floats]:
+        return {}
 
     @property
     def smallest(self) -> float:

@@ -14,6 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core.people import numbered_together
+from tabveil.core.storage import spool
 from tabveil.core.table import OFF_GRID, Column, Floats, Indices, Numeric, Split, mix_bits
 
 Hashes = NDArray[np.uint64]
@@ -91,7 +92,7 @@ class ComparedCells:
 def _each(split: Split) -> Iterator[tuple[str, Column, tuple[Floats, Floats]]]:
     """Yield every column by name: the cells of all real rows, and those of the release."""
     for name in sorted(split.schema.names):
-        real = np.concatenate([split.train.column(name), split.control.column(name)])
+        real = spool.kept(np.concatenate([split.train.column(name), split.control.column(name)]))
         yield name, split.schema[name], (real, split.synthetic.column(name))
 
 
@@ -132,7 +133,7 @@ def _decimals(values: Floats) -> int | None:
 
 
 def _hashed(cells: Sequence[Floats], keys: Hashes) -> Hashes:
-    found = np.empty((len(cells), len(cells[0]) if cells else 0), dtype=np.uint64)
+    found: Hashes = spool.room((len(cells), len(cells[0]) if cells else 0), np.uint64)
     for place, (values, key) in enumerate(zip(cells, keys, strict=True)):
         bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64)  # one missing, one zero
         found[place] = mix_bits(bits ^ key)

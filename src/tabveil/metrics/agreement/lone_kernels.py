@@ -1,7 +1,9 @@
 """Compiled loops over sets of columns: which real people are alone with their values, and stand in a release?
 
-Rows are compared by sums of the hashes of their cells: 64 bits tell tables of millions of rows apart. Every
-set builds one hash table of the real rows and looks all released rows up in it: two passes, whatever the set.
+Rows are compared by sums of the hashes of their cells: 64 bits tell tables of millions of rows apart. For
+every set one hash table is built of the real rows, and all released rows are looked up in it. Real rows whose
+hash no released row has are nobody's business; a field of bits passes over most of them, and what is left is
+often few enough for the fastest memory.
 """
 
 # mypy: allow-untyped-defs
@@ -11,11 +13,33 @@ from numba import njit
 NOBODY, SEVERAL = -1, -2
 
 
+BITS_A_ROW = 16
+
+
 @njit(cache=True, nogil=True)
-def _fill(keys, whose, slot_key, slot_owner, mask):
-    """Put the real rows into the table: whose a key is, or that several people have it."""
-    slot_owner[:] = NOBODY
+def _met(keys, asked, bits, rows):
+    """List in ``rows`` the real rows whose keys may be asked for; return how many, and a table's size."""
+    bits[:] = 0
+    mask = np.uint64(64 * bits.size - 1)
+    for key in asked:
+        bit = (key >> np.uint64(32)) & mask
+        bits[np.int64(bit >> np.uint64(6))] |= np.uint64(1) << (bit & np.uint64(63))
+    n = np.int64(0)
     for row in range(keys.size):
+        bit = (keys[row] >> np.uint64(32)) & mask
+        rows[n] = row
+        n += np.int64((bits[np.int64(bit >> np.uint64(6))] >> (bit & np.uint64(63))) & np.uint64(1))
+    size = 16
+    while size < 2 * n:
+        size *= 2
+    return n, size
+
+
+@njit(cache=True, nogil=True)
+def _fill(keys, rows, whose, slot_key, slot_owner, mask):
+    """Put real rows into the table: whose a key is, or that several people have it."""
+    slot_owner[:] = NOBODY
+    for row in rows:
         at = np.int64(keys[row] & mask)
         while slot_owner[at] != NOBODY and slot_key[at] != keys[row]:
             at = (at + 1) & np.int64(mask)
@@ -50,14 +74,19 @@ def count_hits(real, released, totals, whose, n_train, members, starts, counts, 
     size = 16
     while size < 2 * real.shape[1]:
         size *= 2
-    mask = np.uint64(size - 1)
     slot_key, slot_owner = np.empty(size, np.uint64), np.empty(size, np.int32)
     keys, asked = np.empty(real.shape[1], np.uint64), np.empty(released.shape[1], np.uint64)
+    words = 1
+    while 64 * words < BITS_A_ROW * asked.size:
+        words *= 2
+    bits, met = np.empty(words, np.uint64), np.empty(real.shape[1], np.int32)
     for number in range(starts.size - 1):
         chosen = members[starts[number] : starts[number + 1]]
         _add(real, chosen, totals[0], keys)
         _add(released, chosen, totals[1], asked)
-        _fill(keys, whose, slot_key, slot_owner, mask)
+        n_met, size = _met(keys, asked, bits, met)
+        mask = np.uint64(size - 1)
+        _fill(keys, met[:n_met], whose, slot_key, slot_owner[:size], mask)
         counts[number, :] = 0
         for row in range(asked.size):
             at = np.int64(asked[row] & mask)

@@ -26,7 +26,7 @@ def surely(result: Result) -> str:
         return ""
     if result.params.get("calibrated"):
         return f"Counting only the surest {surest(result)} of all guesses: "
-    return f"Counting only guesses as sure as the surest {surest(result)} about {UNSEEN}: "
+    return f"Only the surest guesses count (of those about {UNSEEN}, the surest {surest(result)}): "
 
 
 def surest(result: Result) -> str:
@@ -56,7 +56,7 @@ def naively(result: Result) -> str:
         return ""
     counted = result.facts.get("naive")
     rate = counted if isinstance(counted, (int, float)) else result.baseline.value
-    return f" Guessing without the release would do so for {percent(rate)}."
+    return f" By guessing without the release it would be {percent(rate)}."
 
 
 def guessed(result: Result) -> str:
@@ -149,11 +149,11 @@ class TellsMembers:
         if result.leading is not None and result.leading.statistic == "area":
             return (
                 "Shown one training person and one of the people the generator never saw, the attack tells "
-                f"which is which in {share_of(result.attack)} of cases; a coin is right in 50%."
+                f"which is which in {share_of(result.attack)} of cases; guessing is right in 50%."
             )
         return (
-            f"An attacker who would take at most about {surest(result)} of {UNSEEN} for members names "
-            f"{both_sides(result)}. Equal shares would mean that membership does not show."
+            f"An attacker who wrongly names at most about {surest(result)} of {UNSEEN} as members names "
+            f"{both_sides(result)}. If both shares were equal, the attack would tell nothing."
         )
 
     def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker

@@ -12,7 +12,7 @@ from tabveil.core.findings import Setting
 from tabveil.core.result import Cost, Result
 from tabveil.core.sampling import Sample, surest_rows
 from tabveil.core.table import Floats, Indices, Split, Table
-from tabveil.engines.neighbors import Neighbors, to_others
+from tabveil.engines.neighbors.shared import distances, distances_to_others
 from tabveil.engines.representation import Contrastive, Tolerant
 from tabveil.metrics.attacks.configurations import Headline, headline
 from tabveil.metrics.attacks.guessing import Bools, Guesses, Tally, draw_attacked, tallies
@@ -100,8 +100,8 @@ def surroundings(
     view, names = representation.view(blind, rng=rng), split.schema.names
     space, seen = view.space(names), view.see(people, names)
     n_synthetic = min(2, len(split.synthetic))
-    release = Neighbors(space, view.see(split.synthetic, names)).nearest(seen, n_synthetic).distance
-    others = to_others(space, seen)
+    release = distances(space, view.see(split.synthetic, names), seen, n_synthetic)
+    others = distances_to_others(space, seen)
     return Surroundings(
         release=release[:, 0],
         others=others,
@@ -232,7 +232,7 @@ class GuessTrials:
         """Return how far others are from each by what is known: the first, and the mean of five (n, 2)."""
         if not self.calibrated:
             return None
-        return to_others(view.space(known), view.see(pool(*self.attacked), known))
+        return distances_to_others(view.space(known), view.see(pool(*self.attacked), known))
 
     def add(
         self,

@@ -99,7 +99,7 @@ class Headline:
             combinations=combinations,
             details={**self.details, **(details or {})},
             notes=(*self.notes, *notes, *(metric.representation.notes if metric.representation else ())),
-            scores=scores,
+            sensitive_scores=scores,
         )
 
 

@@ -20,9 +20,11 @@ from tabveil.core.findings import Setting
 from tabveil.core.result import Role, Scores
 from tabveil.core.sampling import Sample, draw_people, rows_of_people, shuffled_rows, surest_rows
 from tabveil.core.settings.registry import completed
-from tabveil.core.table import Floats, Indices, Split
+from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.workers import part, tell
 from tabveil.engines.neighbors import Neighbors, NeighborsWithout, Space
+from tabveil.engines.neighbors.shared import distances
+from tabveil.engines.neighbors.shared_without import SharedWithout
 from tabveil.protocols import View
 
 Bools = NDArray[np.bool_]
@@ -158,6 +160,29 @@ def ties_matter(
     return False
 
 
+def decided_by_rarity(
+    confidence: tuple[Floats, Floats],
+    present: tuple[Bools, Bools],
+    people: tuple[Indices | None, Indices | None] = (None, None),
+) -> tuple[Bools, Bools]:
+    """Tell for which train and control rows rarity can matter: those that are as sure as the bar of a level.
+
+    Whoever is surer acts anyway, and whoever is less sure does not. Guesses count about rows that are
+    ``present``. Where ``people`` have several rows, rarity also says which speaks for them: then all of them.
+
+    >>> sure = np.repeat([3.0, 2.0, 1.0, 0.0], [1, 3, 3, 43])  # of fifty, the best five end among the ones
+    >>> there = np.ones(50, dtype=bool)
+    >>> [rows.nonzero()[0].tolist() for rows in decided_by_rarity((sure[2:7], sure), (there[:5], there))]
+    [[2, 3, 4], [4, 5, 6]]
+    """
+    if any(whose is not None for whose in people):
+        return np.ones(len(confidence[0]), dtype=bool), np.ones(len(confidence[1]), dtype=bool)
+    sure = confidence[1][present[1]]
+    bars = [least_sure(sure, level) for level in usable_levels(len(sure)) if level < 1]
+    train, control = (np.isin(side, bars) & there for side, there in zip(confidence, present, strict=True))
+    return train, control
+
+
 def rank_together(
     scores: tuple[Floats, Floats], tie_break: tuple[Floats, Floats] | None = None
 ) -> tuple[Indices, Indices]:
@@ -234,31 +259,35 @@ def draw_halves(split: Split, *, rng: Generator) -> Halves:
     return Halves(held=halves[0], of_train=halves[1])
 
 
-def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Floats]:
+def rarity(
+    space: Space, split: Split, sought: tuple[Bools, Bools] | None = None, *, rng: Generator
+) -> tuple[Floats, Floats]:
     """How far is each train and control row from real rows held back for the comparison?
 
     Control is cut in halves; a control row is compared with the half it is not in, a train row with either by
     lot. So nobody meets their own rows, all meet equally many, and only a leaked train row is unlike a
-    control row. A single control row cannot be cut: then all rows are equally rare.
+    control row. A single control row cannot be cut: then all rows are equally rare. Who is not ``sought`` is
+    not looked at, and not rare.
 
     Hand over tables in an order of their content (:func:`draw_attacked`), or the halves depend on the file's.
     """
     if split.control.n_people < 2:  # noqa: PLR2004 - two halves
         return np.zeros(len(split.train)), np.zeros(len(split.control))
     halves = draw_halves(split, rng=rng)
-    of_train, of_control = np.empty(len(split.train)), np.empty(len(split.control))
+    of_train, of_control = np.zeros(len(split.train)), np.zeros(len(split.control))
+    train, control = sought or (np.ones(len(of_train), dtype=bool), np.ones(len(of_control), dtype=bool))
     for half in (False, True):
-        held = Neighbors(space, split.control.take(np.flatnonzero(halves.held == half)))
+        held = split.control.take(np.flatnonzero(halves.held == half))
         for rows, table, out in (
-            (np.flatnonzero(halves.held != half), split.control, of_control),
-            (np.flatnonzero(halves.of_train == half), split.train, of_train),
+            (np.flatnonzero(control & (halves.held != half)), split.control, of_control),
+            (np.flatnonzero(train & (halves.of_train == half)), split.train, of_train),
         ):
-            out[rows] = held.nearest(table.take(rows)).distance[:, 0]
+            out[rows] = distances(space, held, table.take(rows))[:, 0]
     return of_train, of_control
 
 
-MOST_ROWS = 100_000  # of a release: in a larger one, searches by fewer columns gain more than a shared walk
-ANSWERS_AT_ONCE = 4_000_000  # held in memory: for so many rows times secrets
+MOST_ROWS = 8_000  # of a release, for each secret: in a larger one, searches by fewer columns gain more
+ANSWERS_AT_ONCE = 10_000_000  # held in memory: for so many rows times secrets
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -268,7 +297,7 @@ class Lookups:
     order: Indices  # (n_synthetic,) the synthetic rows, as the lot put them: the first of equals is taken
     index: tuple[Indices, Indices]  # (n,) each, places in that order
     confidence: tuple[Floats, Floats]  # (n,) each, the negative distance
-    rarity: Rarity  # (n,) each, where ties of confidence matter
+    rarity: Rarity  # (n,) each, where ties of confidence matter; of rows it cannot decide about, 0
     seen: Split | None = None  # all rows as somebody sees them who knows the rest, if looked up by it alone
 
 
@@ -283,7 +312,8 @@ def look_up(
     so the answers, are the same on either road.
     """
     secrets, done = list(known), 0
-    together = completed(view, View).columnwise and len(targets.synthetic) <= MOST_ROWS and len(secrets) > 1
+    few_rows = len(targets.synthetic) <= MOST_ROWS * len(secrets)
+    together = completed(view, View).columnwise and few_rows and len(secrets) > 1
     most = max(ANSWERS_AT_ONCE // (len(targets.train) + len(targets.control)), 1) if together else 1
     while done < len(secrets):
         batch = secrets[done : done + most]
@@ -291,25 +321,34 @@ def look_up(
             found = (
                 _together(targets, view, {secret: known[secret] for secret in batch}, rng=rng)
                 if together
-                else [_alone(targets, view, known[batch[0]], rng=rng)]
+                else [_alone(targets, view, batch[0], known[batch[0]], rng=rng)]
             )
             tell("comparing rows", 1.0)
         yield from zip(batch, found, strict=True)
         done += len(batch)
 
 
-def _alone(targets: Split, view: View, known: Names, *, rng: Generator) -> Lookups:
+def _has_any(targets: Split, secret: str) -> tuple[Bools, Bools]:
+    """Tell which train and control rows have a value to guess."""
+    return ~np.isnan(targets.train.column(secret)), ~np.isnan(targets.control.column(secret))
+
+
+def _alone(targets: Split, view: View, secret: str, known: Names, *, rng: Generator) -> Lookups:
     order = shuffled_rows(targets.synthetic, rng=rng)
     space, seen = view.space(known), seen_by(view, targets, known)
     neighbors = Neighbors(space, seen.synthetic.take(order))
     train, control = (neighbors.nearest(table) for table in (seen.train, seen.control))
     confidence = -train.distance[:, 0], -control.distance[:, 0]
-    needed = ties_matter(confidence[1], people=seen.control.people)
+    whose = seen.train.people, seen.control.people
+    rare: Rarity = (None, None)
+    if ties_matter(confidence[1], people=whose[1]):
+        decided = decided_by_rarity(confidence, _has_any(targets, secret), whose)
+        rare = rarity(space, seen, decided, rng=rng)
     return Lookups(
         order=order,
         index=(train.index[:, 0], control.index[:, 0]),
         confidence=confidence,
-        rarity=rarity(space, seen, rng=rng) if needed else (None, None),
+        rarity=rare,
         seen=seen,
     )
 
@@ -319,22 +358,26 @@ def _together(targets: Split, view: View, known: Mapping[str, Names], *, rng: Ge
     names = tuple(sorted(set().union(*known.values())))
     space, spaces = view.space(names), [view.space(rest) for rest in known.values()]
     seen = seen_by(view, targets, names)
-    neighbors = NeighborsWithout(space, seen.synthetic, spaces)
+    neighbors = SharedWithout(space, seen.synthetic, spaces)
     with part(0, 0.4):
         train = neighbors.nearest(seen.train)
     with part(0.4, 0.6):
         control = neighbors.nearest(seen.control)
     confidence = -train.distance, -control.distance  # (n, s) each
     orders: list[Indices] = []
+    whose = seen.train.people, seen.control.people
     halves: dict[int, Halves] = {}
-    for position, rest in enumerate(known.values()):
+    decided: list[tuple[Bools, Bools]] = []  # by the rarity of which rows
+    for position, (secret, rest) in enumerate(known.items()):
         orders.append(shuffled_rows(targets.synthetic, rng=rng))
-        if ties_matter(confidence[1][:, position], people=seen.control.people):
+        sure = confidence[0][:, position], confidence[1][:, position]
+        if ties_matter(sure[1], people=whose[1]):
             halves[position] = draw_halves(seen.select(rest), rng=rng)
+            decided.append(decided_by_rarity(sure, _has_any(targets, secret), whose))
     with part(0.6, 0.8):
         index = train.first(orders), control.first(orders)
     with part(0.8, 1):
-        rare = _rarities(space, [spaces[position] for position in halves], seen, list(halves.values()))
+        rare = _rarities(space, [spaces[at] for at in halves], seen, list(halves.values()), decided)
     found = dict(zip(halves, rare, strict=True))
     return [
         Lookups(
@@ -348,7 +391,11 @@ def _together(targets: Split, view: View, known: Mapping[str, Names], *, rng: Ge
 
 
 def _rarities(
-    space: Space, spaces: Sequence[Space], seen: Split, halves: Sequence[Halves]
+    space: Space,
+    spaces: Sequence[Space],
+    seen: Split,
+    halves: Sequence[Halves],
+    decided: Sequence[tuple[Bools, Bools]],
 ) -> list[tuple[Floats, Floats]]:
     """Do what :func:`rarity` does, by several spaces at once."""
     if not spaces:
@@ -356,12 +403,15 @@ def _rarities(
     twice = [part for part in spaces for _ in range(2)]
     among = [half for item in halves for half in (~item.held, item.held)]
     neighbors = NeighborsWithout(space, seen.control, twice)
-    train, control = (neighbors.nearest(table, among).distance for table in (seen.train, seen.control))
+    train = np.column_stack([item.of_train for item in halves])  # (n, s) the half that each row meets
+    control = np.column_stack([~item.held for item in halves])
 
-    def picked(distance: Floats, position: int, half: Bools) -> Floats:
-        return np.asarray(distance[np.arange(len(distance)), 2 * position + half])
+    def compare(table: Table, meets: Bools, side: int) -> Floats:
+        """Return how far each row is from the half it meets, (n, s), of rows that matter."""
+        matters = np.column_stack([sides[side] for sides in decided])
+        sought = np.stack([matters & ~meets, matters & meets], axis=2).reshape(len(table), -1)
+        distance = neighbors.nearest(table, among, sought).distance.reshape(*meets.shape, 2)
+        return np.where(matters, np.where(meets, distance[:, :, 1], distance[:, :, 0]), 0.0)
 
-    return [
-        (picked(train, position, item.of_train), picked(control, position, ~item.held))
-        for position, item in enumerate(halves)
-    ]
+    found = compare(seen.train, train, 0), compare(seen.control, control, 1)
+    return list(zip(found[0].T, found[1].T, strict=True))

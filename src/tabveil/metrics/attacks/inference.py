@@ -36,7 +36,7 @@ class Inference(NearestRowAttack):
     """Can somebody who knows the rest of a person's data infer the value they do not know?
 
     The attacker knows a person's values in some columns, looks up the nearest synthetic row (Gower's
-    distance; equally near rows by lot) and guesses that the secret value is that row's. A category must be
+    distance; equally near rows at random) and guesses that the secret value is that row's. A category must be
     met exactly, a number within a tolerance. People whose secret is missing have none to infer and are not
     attacked; how often missing is guessed as missing stands in the details. By default every column is the
     secret once and all others are known: the worst case.

@@ -32,7 +32,7 @@ class Linkability(NearestRowAttack):
 
     For each real person the attacker looks up the nearest synthetic rows by one set of columns, and again by
     another set (Gower's distance). The two parts are linked if some synthetic row is among both. Which of
-    several equally near rows is taken is drawn by lot, independently for the two sets.
+    several equally near rows is taken is drawn at random, independently for the two sets.
 
     A careful attacker acts only on sure guesses: at the level of 10 %, say, a guess succeeds if it is right
     and as sure as the surest 10 % of those about control rows. A guess is surer the nearer the rows are on

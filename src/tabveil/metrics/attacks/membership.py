@@ -10,7 +10,7 @@ from tabveil.core.findings import OutlierRisk
 from tabveil.core.result import Labels, Result
 from tabveil.core.sampling import surest_rows
 from tabveil.core.table import Floats, Split
-from tabveil.engines.neighbors import Neighbors
+from tabveil.engines.neighbors.shared import distances
 from tabveil.metrics.attacks.attack import NearestRowAttack, TellsMembers
 from tabveil.metrics.attacks.guessing import draw_attacked, rarity, scores, seen_by, ties_matter
 from tabveil.metrics.attacks.roc import Ranking, judge, levels
@@ -73,8 +73,9 @@ class MembershipDistance(TellsMembers, NearestRowAttack):
         sides = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
         view, names = self.representation.view(sides, rng=rng), split.schema.names
         space, seen = view.space(names), seen_by(view, sides, names)
-        release = Neighbors(space, seen.synthetic)
-        train, control = (release.nearest(table).distance[:, 0] for table in (seen.train, seen.control))
+        train, control = (
+            distances(space, seen.synthetic, table)[:, 0] for table in (seen.train, seen.control)
+        )
         rare = rarity(space, seen, rng=rng)
         by_row = scores(attacked, (-train, -control))
         kept = [

@@ -3,13 +3,13 @@
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
+from tabveil.core.crew import once
 from tabveil.core.estimate import mean_ranks
 from tabveil.core.result import Labels, Result
 from tabveil.core.sampling import in_order
@@ -38,12 +38,12 @@ class Suspects:
         rows, asked = self.view.see(table, names), self.view.see(queries, names)
         return Neighbors(self.view.space(names), rows).nearest(asked, n_neighbors)
 
-    @cached_property
+    @once
     def to_release(self) -> Floats:
         """How far the nearest synthetic row is from each person (n,)."""
         return self.nearest(self.release, self.people).distance[:, 0]
 
-    @cached_property
+    @once
     def to_sample(self) -> Floats:
         """How far the nearest row of the sample is from each person (n,)."""
         return self.nearest(self.sample, self.people).distance[:, 0]
@@ -123,7 +123,7 @@ class MembershipRatio(SampledAttack):
     -----
     With d to the nearest synthetic row and r to the nearest row of the sample, four scores compete:
     ``log(r + offset) − log(d + offset)``, the difference ``r − d``, the plain ``−d``, and the mean of the
-    ranks of these three. Ties are broken by lot, those of ``−d`` by r first.
+    ranks of these three. Ties are broken at random, those of ``−d`` by r first.
 
     Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
     the tested people is an exact test. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of

@@ -236,7 +236,7 @@ class NeighborVote(NearestRowAttack):
     """Can somebody who knows some facts about a person fill in the rest from similar synthetic rows?
 
     Every attacked person is looked up among the synthetic rows by a random set of known columns
-    (quasi-identifiers). The nearest rows (Gower's distance; equally near ones by lot) vote on the other
+    (quasi-identifiers). The nearest rows (Gower's distance; equally near ones at random) vote on the other
     columns: the most frequent label, or the nearest row's among equally frequent ones; the mean number, in
     the column's decimal places; missing where most are missing. Right is what ``inference`` calls right; what
     is missing in truth is not asked for.
@@ -403,20 +403,29 @@ class NeighborVote(NearestRowAttack):
             names = [synthetic.schema.names[position] for position in known]
             candidates = ordered.take(rng.permutation(len(ordered)))
             neighbors = Neighbors(view.space(names), view.see(candidates, names))
-            for place, side in enumerate(attacked):
-                rows = np.flatnonzero(drawn[place] == number)
-                if len(rows) == 0:
+            chosen = [np.flatnonzero(lots == number) for lots in drawn]
+            asked = [
+                Sample(table=side.table.take(rows), rows=rows)
+                for side, rows in zip(attacked, chosen, strict=True)
+            ]
+            if not any(map(len, asked)):
+                continue
+            sides = [view.see(side.table, names) for side in asked if len(side)]
+            seen = sides[0] if len(sides) == 1 else sides[0].joined(sides[1])
+            found = neighbors.nearest(seen, min(max(2, counts[-1]), len(candidates)))
+            ends = [0, len(asked[0]), len(seen)]
+            for place, side in enumerate(asked):
+                if len(side) == 0:
                     continue
-                asked = Sample(table=side.table.take(rows), rows=rows)
-                seen = view.see(asked.table, names)
-                found = neighbors.nearest(seen, min(max(2, counts[-1]), len(candidates)))
+                here, rows = slice(ends[place], ends[place + 1]), side.rows
+                distance, index = found.distance[here], found.index[here]
                 made = {k: votes[k][place] for k in counts}
                 for counted in made.values():
-                    counted.distance[rows] = found.distance[:, 0]
-                    counted.isolation[rows] = found.distance[:, min(1, found.distance.shape[1] - 1)]
+                    counted.distance[rows] = distance[:, 0]
+                    counted.isolation[rows] = distance[:, min(1, distance.shape[1] - 1)]
                 for position in np.setdiff1d(np.arange(columns), known):
-                    cells = candidates.values[found.index, position]  # (m, most)
-                    self._count(made, asked, position, cells, naive=naive[position])
+                    cells = candidates.values[index, position]  # (m, most)
+                    self._count(made, side, position, cells, naive=naive[position])
         return votes
 
     def _count(

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
+from tabveil.core.crew import once
 from tabveil.core.estimate import (
     CONFIDENCE,
     AreaUnderCurve,
@@ -82,7 +83,7 @@ class Ranking:
         """Return the area under the curve: does a member score higher than another row (ties half)?"""
         return self._area.within(confidence)
 
-    @cached_property
+    @once
     def _area(self) -> AreaUnderCurve:
         """The area before bounds are put around it, which is done at many levels of confidence."""
         return AreaUnderCurve.of(outranked(self.train, self.control), outranked(self.control, self.train))
@@ -104,7 +105,7 @@ class Ranking:
             value, len(self.train), level=a, n_others=len(self.control), slope=slope, confidence=confidence
         )
 
-    @cached_property
+    @once
     def scanned(self) -> Scanned:
         """The people of both tables, pooled, and the depths at which no tie is cut."""
         ranks = np.concatenate([self.train, self.control])
@@ -265,8 +266,8 @@ class PooledAttack(TellsMembers, NearestRowAttack):
         if result.leading is None or result.leading.statistic == "area":
             return super().sentence(result)
         return (
-            f"An attacker who names the {surest(result)} of all people that are most like members names "
-            f"{both_sides(result)}. Equal shares would mean that membership does not show."
+            f"An attacker who names those {surest(result)} of all people as members who look most like it "
+            f"names {both_sides(result)}. If both shares were equal, the attack would tell nothing."
         )
 
 

@@ -122,12 +122,18 @@ class ControlCheck(PlainData):
 
 
 def check_control(
-    split: Split, *, parted_by: tuple[str, ...] = (), grouped_by: tuple[str, ...] = (), rng: Generator
+    split: Split,
+    *,
+    asked: Split | None = None,
+    parted_by: tuple[str, ...] = (),
+    grouped_by: tuple[str, ...] = (),
+    rng: Generator,
 ) -> ControlCheck:
     """Check that control shares no more rows with train, and differs no more, than after a random split.
 
     Nothing is found where there is no control, or too few rows to tell. What columns tell of people was
-    found when the tables were read (``parted_by``, ``grouped_by``).
+    found when the tables were read (``parted_by``, ``grouped_by``). Where people are ``asked`` who are a part
+    of all, columns are compared among them; rows that both sides share are counted among all.
 
     >>> from tabveil.core.table import Numeric, Schema, Table
     >>> schema = Schema((Numeric(name="age", low=0, high=99),))
@@ -146,8 +152,10 @@ def check_control(
     n_groups = 1 + max(int(group.max()) for group in groups)
     train, control, synthetic = (np.bincount(group, minlength=n_groups) for group in groups)
     met = float(control @ (synthetic > 0)) / len(split.control)
-    found = differences.differences(split.train, split.control, rng=rng)
-    seen = held_out.held_out(split, groups, rng=rng)
+    some = split if asked is None else asked
+    found = differences.differences(some.train, some.control, rng=rng)
+    of_some = groups if some is split else group_equal_rows(some.train, some.control, some.synthetic)
+    seen = held_out.held_out(some, of_some, rng=rng)
     if split.train.people is not None:
         held = HeldRows(split.train, split.control, groups[:2])
         expected, chance = held.expected_shared(), held.shared_chance(rng=rng)

@@ -13,7 +13,8 @@ from tabveil.core.people import Holders, any_of_person, count_sharers_once, numb
 from tabveil.core.sampling import group_equal_rows, in_order
 from tabveil.core.storage.plain import Number, PlainData
 from tabveil.core.table import Floats, Indices, Split, Table
-from tabveil.engines.neighbors import NearPeople, Neighbors, Space
+from tabveil.engines.neighbors import Space
+from tabveil.engines.neighbors.shared import Search, nearest_to_some
 from tabveil.metrics.control.shared_rows import equal_rows_kept_together
 
 CAUTION = 3.0
@@ -172,11 +173,12 @@ class Copies(PlainData):
         return self.p_value is not None and self.p_value <= level
 
 
-def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> Copies:
+def copies(split: Split, *, confidence: float = CONFIDENCE, near: bool = True, rng: Generator) -> Copies:
     """Count the rows of the release that equal, or nearly equal, a training row, and how many are chance.
 
     Exact copies take time linear in the rows, near ones a search for the nearest rows. ``rng`` draws the real
-    rows that tell how near fresh rows come, where there are very many.
+    rows that tell how near fresh rows come, where there are very many. Unless ``near``, near copies are
+    not looked for.
 
     >>> from tabveil.core.table import Numeric, Schema
     >>> schema = Schema((Numeric(name="income", low=0, high=1000),))
@@ -232,7 +234,7 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
         people_expected=people_expected,
         repeated=repeated,
         kept_together=together,
-        near=_near(split, matching, unequal, confidence, rng=rng),
+        near=_near(split, matching, unequal, confidence, rng=rng) if near else None,
     )
 
 
@@ -245,19 +247,15 @@ def _near(
     """
     space = Space.gower(split.schema)
     train, control = in_order(split.train).table, in_order(split.control).table
-    to_train, to_control = (
-        Neighbors(space, table) if table.people is None else NearPeople(space, table)
-        for table in (train, control)
-    )
-    fresh, worth = _fresh_distances(to_train, train, control, rng=rng)
+    fresh, worth = _fresh_distances(space, train, control, rng=rng)
     apart = np.sort(fresh[fresh > 0])
     rank = max(int(RARE * (len(fresh) + 1)), 1)
     if len(apart) < rank:
         return None
     distance = float(apart[rank - 1])
-    asked = split.synthetic.take(np.flatnonzero(unequal))
-    in_train, owner = _nearer(to_train, train, asked, distance)
-    in_control, other = _nearer(to_control, control, asked, distance)
+    asked = np.flatnonzero(unequal)
+    in_train, owner = _nearer(_search(space, train, split.synthetic, 2), asked, distance)
+    in_control, other = _nearer(_search(space, control, split.synthetic, 2), asked, distance)
     gained, lost = matching.changes(in_train, in_control)
     owner = np.where(in_train > 0, owner, len(train) + other)
     by_owner = [np.asarray(np.bincount(owner, weights=rows), np.float64) for rows in (gained, lost)]
@@ -274,31 +272,40 @@ def _near(
     )
 
 
-def _fresh_distances(
-    to_train: Neighbors | NearPeople, train: Table, control: Table, *, rng: Generator
-) -> tuple[Floats, float]:
+def _search(space: Space, table: Table, queries: Table, n_people: int) -> Search:
+    """Ask for rows of so many people, where there are as many."""
+    return Search(
+        space=space,
+        reference=table,
+        queries=queries,
+        n_neighbors=min(n_people, table.n_people),
+        by_person=table.people is not None,
+    )
+
+
+def _fresh_distances(space: Space, train: Table, control: Table, *, rng: Generator) -> tuple[Floats, float]:
     """Return how far real rows are from their nearest other training row: control rows, then train's own.
 
     And how many rows they are worth, since rows of one person come near together.
     """
-    asked = control.take(control.sample(_FRESH_ROWS, rng=rng))
-    distances = to_train.nearest(asked).distance[:, 0]
+    drawn = control.sample(_FRESH_ROWS, rng=rng)
+    asked = control.take(drawn)
+    distances = nearest_to_some(_search(space, train, control, 1), drawn).distance[:, 0]
     missing = _FRESH_ROWS - len(asked)
     if missing == 0 or train.n_people == 1:
         return distances, rows_worth(asked)
-    more = train.take(train.sample(missing, rng=rng))
-    found = to_train.nearest(more, 2)
+    drawn = train.sample(missing, rng=rng)
+    more = train.take(drawn)
+    found = nearest_to_some(_search(space, train, train, 2), drawn)
     others = found.distance[:, 1]  # the nearest is the row itself, or its twin
     if train.people is not None:  # else somebody else has an equal row
         others = np.where(train.people[found.index[:, 0]] == more.people, others, found.distance[:, 0])
     return np.concatenate([distances, others]), rows_worth(asked) + rows_worth(more)
 
 
-def _nearer(
-    to: Neighbors | NearPeople, table: Table, rows: Table, distance: float
-) -> tuple[Indices, Indices]:
-    """Return how many people of a table have a row nearer to each row (m,), 2 for more; and the nearest."""
+def _nearer(search: Search, rows: Indices, distance: float) -> tuple[Indices, Indices]:
+    """Return how many people have a row nearer to each of some rows (m,), 2 for more; and the nearest."""
     if len(rows) == 0:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    found = to.nearest(rows, min(2, table.n_people))
-    return (found.distance < distance).sum(axis=1), numbered(table)[found.index[:, 0]]
+    found = nearest_to_some(search, rows)
+    return (found.distance < distance).sum(axis=1), numbered(search.reference)[found.index[:, 0]]

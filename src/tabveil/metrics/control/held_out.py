@@ -28,7 +28,8 @@ from tabveil.core.people import Holders, any_of_person
 from tabveil.core.sampling import draw, shuffled_rows
 from tabveil.core.storage.plain import Number
 from tabveil.core.table import Floats, Indices, Split, Table, mix_bits
-from tabveil.engines.neighbors import Neighbors, Space
+from tabveil.engines.neighbors import Space
+from tabveil.engines.neighbors.shared import Search, nearest
 
 LEVEL = 0.001
 GRANTED_EQUAL = 3.0
@@ -149,8 +150,8 @@ class _Meeting:
     """Control rows and as many rows of train, or of the release: how near they come, and who finds whom."""
 
     def __init__(self, space: Space, control: Table, there: Table) -> None:
-        found = Neighbors(space, there).nearest(control)
-        back = Neighbors(space, control).nearest(there).index[:, 0]
+        found = nearest(Search(space=space, reference=there, queries=control))
+        back = nearest(Search(space=space, reference=control, queries=there)).index[:, 0]
         own = np.arange(len(control)) == back[found.index[:, 0]]
         self.distance = found.distance[:, 0]  # (n_control,) to the nearest row there
         # Control rows whose nearest row there equals them, and has them as its nearest control row.

@@ -143,7 +143,10 @@ def same_chance(split: Split, train: Indices, control: Indices) -> float | None:
     In the same order, too, where they stand in the same order: that is how often one file is given twice by
     chance.
     """
-    in_order = np.array_equal(split.train.values, split.control.values, equal_nan=True)
+    in_order = len(split.train) == len(split.control) and all(
+        np.array_equal(ours, theirs, equal_nan=True)
+        for ours, theirs in zip(split.train.values.T, split.control.values.T, strict=True)
+    )
     return _same(train, control, n_orders=1 if in_order else 2)
 
 

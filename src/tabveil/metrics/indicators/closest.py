@@ -6,14 +6,16 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core import check
+from tabveil.core import check, workers
+from tabveil.core.drawn import Asked
 from tabveil.core.estimate import Estimate, excess, known, share
 from tabveil.core.people import numbered_together, require_people, rows_worth
 from tabveil.core.result import Cost, Result, Scores, params_of
 from tabveil.core.sampling import group_equal_rows, in_order
+from tabveil.core.storage import spool
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import share_of
-from tabveil.engines.neighbors import NearestRows, Neighbors
+from tabveil.engines.neighbors import NearestRows, Space, shared
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NotApplicable
 from tabveil.metrics.indicators.comparison import (
@@ -22,6 +24,7 @@ from tabveil.metrics.indicators.comparison import (
     at_most_all,
     nearest,
     nearest_other,
+    search,
     summary,
     without_people,
 )
@@ -48,6 +51,10 @@ class ClosestRecords(Indicator):
         check.between(owner, "alpha", self.alpha, 0, 1)
         check.one_of(owner, "direction", self.direction, directions)
 
+    def asked(self) -> Asked:
+        """Released rows are asked and, for the yardstick, control rows; or real rows of both kinds."""
+        return "people" if self.direction == "real_to_synthetic" else "released rows and control"
+
     def view(self, split: Split, *, rng: Generator) -> View:
         """Get ready to look at rows of these tables."""
         raise NotImplementedError
@@ -57,16 +64,18 @@ class ClosestRecords(Indicator):
         compared = sides(self.name, split, self.direction, rng=rng)
         view, known = self.view(split, rng=rng), split.schema.names
         space = view.space(known)
-        neighbors = Neighbors(space, view.see(compared.reference, known))
+        reference = view.see(compared.reference, known)
         attacked, fresh = (
-            neighbors.nearest(view.see(rows, known)).distance[:, 0]
+            nearest(space, reference, view.see(rows, known)).distance[:, 0]
             for rows in (compared.attacked.table, compared.fresh)
         )
         tables = split.train, split.control, without_people(split.synthetic)
         # How far people of one table are apart (near 0 where a generator repeats itself).
         within = [
-            summary(nearest_other(space, seen).distance[:, 0]) if seen.n_people > 1 else None
-            for seen in (view.see(table, known) for table in tables)
+            None
+            if seen.n_people <= 1 or workers.current().sampled  # a few of many lie far apart
+            else summary(nearest_other(space, seen).distance[:, 0])
+            for seen in (in_order(view.see(table, known)).table for table in tables)
         ]
         found = closeness(
             self.name,
@@ -94,7 +103,7 @@ class ClosestRecords(Indicator):
                 "within_synthetic": within[2],
             },
             notes=compared.notes,
-            scores=(Scores(table=compared.role, rows=compared.attacked.rows, values=-attacked),),
+            sensitive_scores=(Scores(table=compared.role, rows=compared.attacked.rows, values=-attacked),),
         )
 
     def sentence(self, result: Result) -> str:
@@ -238,7 +247,7 @@ class ClosestShare(ByDistance):
     ``baseline``.
 
     Of several rows that are equally near each counts its part. Synthetic rows whose nearest real row is the
-    same win or lose together, so the interval counts how many independent rows they are worth.
+    same are right or wrong together, so the interval counts how many independent rows they are worth.
 
     References
     ----------
@@ -259,7 +268,7 @@ class ClosestShare(ByDistance):
             raise NotApplicable(self.name, "most rows of train or of control are of a few people.")
         synthetic, space = in_order(without_people(split.synthetic)), self.space(split)
         real = _RealRows.of(split.train, split.control, rng=rng)
-        found = nearest(space, real.records, synthetic.table, min(MOST_TIES, len(real.records)))
+        found = real.nearest(space, (split.train, split.control), synthetic.table)
         part, attack = real.share(found, self.confidence)
         chance = known(real.chance, len(part))
         risk = excess(attack, chance, real.worst) if real.worst - real.chance > NO_ROOM else None
@@ -280,7 +289,7 @@ class ClosestShare(ByDistance):
                 "n_train": len(split.train),
                 "n_control": len(split.control),
             },
-            scores=(Scores(table="synthetic", rows=synthetic.rows, values=part),),
+            sensitive_scores=(Scores(table="synthetic", rows=synthetic.rows, values=part),),
         )
 
     def sentence(self, result: Result) -> str:
@@ -300,6 +309,7 @@ class _RealRows:
     """
 
     records: Table
+    numbers: tuple[Indices, Indices]  # (n_train,), (n_control,) which record each row is
     train: Indices  # (r,) how many training rows a record is
     rows: Indices  # (r,) how many rows of either
     people: "_Owners | None"  # where people may have several rows
@@ -307,16 +317,51 @@ class _RealRows:
     @classmethod
     def of(cls, train: Table, control: Table, *, rng: Generator) -> Self:
         groups = group_equal_rows(train, control)
-        values = np.concatenate([train.values, control.values])
+        values = spool.stacked([train.values, control.values])
         _, first = np.unique(np.concatenate(groups), return_index=True)
         n_train, n_control = (np.bincount(group, minlength=len(first)) for group in groups)
         order = rng.permutation(len(first))
+        place = np.argsort(order)
         return cls(
-            records=Table(schema=train.schema, values=values[first[order]]),
+            records=Table(schema=train.schema, values=spool.take_rows(values, first[order])),
+            numbers=(place[groups[0]], place[groups[1]]),
             train=n_train[order],
             rows=(n_train + n_control)[order],
-            people=_Owners.of(train, control, np.argsort(order)[np.concatenate(groups)]),
+            people=_Owners.of(train, control, place[np.concatenate(groups)]),
         )
+
+    def nearest(self, space: Space, tables: tuple[Table, Table], synthetic: Table) -> NearestRows:
+        """Find the records that are nearest to each synthetic row; which others are near does not matter.
+
+        Where others ask for the nearest rows of train, and of control, these tell: but for rows with more
+        equally near ones than anybody looked at.
+        """
+        n = min(MOST_TIES, len(self.records))
+        sides = [search(space, in_order(table).table, synthetic, 1) for table in tables]
+        known = [shared.n_answered(side) for side in sides]
+        if min(known) < 2 or tables[0].people is not None:  # noqa: PLR2004 - a second one says if there are ties
+            return nearest(space, self.records, synthetic, n)
+        found = [shared.nearest(replace(side, n_neighbors=k)) for side, k in zip(sides, known, strict=True)]
+        best = np.minimum(*(near.distance[:, 0] for near in found))[:, None]
+        tied = [near.distance == best for near in found]
+        nobody = len(self.records)
+        owners = np.concatenate(
+            [
+                np.where(equal, number[table.content_order][near.index], nobody)
+                for equal, number, table, near in zip(tied, self.numbers, tables, found, strict=True)
+            ],
+            axis=1,
+        )
+        index = _once(owners, nobody)[:, :n]
+        index = np.pad(index, ((0, 0), (0, n - index.shape[1])), constant_values=nobody)
+        distance = np.where(index < nobody, best, np.inf)
+        # Where the last one looked at is as near, there may be more.
+        more = np.flatnonzero(tied[0][:, -1] | tied[1][:, -1] | (index[:, -1] < nobody))
+        index[index == nobody] = 0
+        if len(more):
+            looked = nearest(space, self.records, synthetic.take(more), n)
+            distance[more], index[more] = looked.distance, looked.index
+        return NearestRows(distance=distance, index=index)
 
     @property
     def chance(self) -> float:
@@ -347,6 +392,13 @@ class _RealRows:
             noise = (float(np.sort(self.rows * owned**2).sum()) - m * m / n) * n / (n - 1)
             worth = m * m / max(noise, 1.0)
         return part, share(float(np.sort(part).mean()), m, effective=worth, confidence=confidence)
+
+
+def _once(numbers: Indices, nobody: int) -> Indices:
+    """Return the different numbers of each row (n, k) in ascending order; ``nobody``, above all, fills it."""
+    ordered = np.sort(numbers, axis=1)
+    ordered[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = nobody
+    return np.sort(ordered, axis=1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
+from tabveil.core.drawn import Asked
 from tabveil.core.estimate import CONFIDENCE, Estimate, around, grouped_error
 from tabveil.core.estimate.means import student
 from tabveil.core.people import rows_worth
 from tabveil.core.result import Labels
 from tabveil.core.sampling import in_order, rows_of_people
 from tabveil.core.table import Floats, Indices, Split, Table
-from tabveil.engines.neighbors import NearestRows, NearPeople, Neighbors, Space
+from tabveil.engines.neighbors import NearestRows, Space, shared
+from tabveil.engines.neighbors.shared import Search
 from tabveil.engines.representation import Euclidean, Mixed
 from tabveil.errors import NotApplicable
 from tabveil.protocols import Metric, View
@@ -30,6 +32,10 @@ class Indicator(Metric):
 
     def __post_init__(self) -> None:
         check.between(type(self).__name__, "confidence", self.confidence, 0.5, 1)
+
+    def asked(self) -> Asked:
+        """Released rows are asked, for their nearest real ones."""
+        return "released rows"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,18 +79,25 @@ def relative(quotient: float) -> float:
     return 1 - 1 / quotient if quotient > 1 else max(quotient, 0.0) - 1
 
 
+def search(space: Space, reference: Table, queries: Table, n_neighbors: int = 1) -> Search:
+    """Ask for the nearest reference rows; of several neighbors each must be of another person."""
+    return Search(
+        space=space,
+        reference=reference,
+        queries=queries,
+        n_neighbors=n_neighbors,
+        by_person=reference.people is not None and n_neighbors > 1,
+    )
+
+
 def nearest(space: Space, reference: Table, queries: Table, n_neighbors: int = 1) -> NearestRows:
     """Find the nearest reference rows; of several neighbors each must be of another person."""
-    if reference.people is None or n_neighbors == 1:
-        return Neighbors(space, reference).nearest(queries, n_neighbors)
-    return NearPeople(space, reference).nearest(queries, n_neighbors)
+    return shared.nearest(search(space, reference, queries, n_neighbors))
 
 
 def nearest_other(space: Space, reference: Table, n_neighbors: int = 1) -> NearestRows:
     """Likewise within one table, where a row is never its own neighbor, nor its person's."""
-    if reference.people is None:
-        return Neighbors(space, reference).nearest_other(n_neighbors)
-    return NearPeople(space, reference).nearest_other(n_neighbors)
+    return shared.nearest_other(space, reference, n_neighbors, by_person=reference.people is not None)
 
 
 def without_people(synthetic: Table) -> Table:

@@ -4,6 +4,7 @@ Can real and synthetic rows be told apart by their neighbors (nearest neighbor a
 synthetic row point at one person, or at a crowd (nearest neighbor distance ratio)?
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -18,6 +19,7 @@ from tabveil.core.sampling import draw, draw_people, group_equal_rows, in_order
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import value_of
 from tabveil.engines.neighbors import NearestRows, Space
+from tabveil.engines.neighbors.shared import Search
 from tabveil.errors import NotApplicable
 from tabveil.metrics.indicators.comparison import (
     ByDistance,
@@ -25,6 +27,7 @@ from tabveil.metrics.indicators.comparison import (
     ScoreGap,
     nearest,
     nearest_other,
+    search,
     summary,
     without_people,
 )
@@ -62,7 +65,7 @@ class AdversarialAccuracy(ByDistance):
     nearest is its copy (here *lower* is worse). There is no ``baseline``.
 
     ``risk = (control - attack) / (control - worst)``: 1 for a copy of train (``worst`` is its AA, 0 unless
-    rows have twins, with which a copy ties), 0 where training rows are like control rows, and below that a
+    rows have doubles, with which a copy ties), 0 where training rows are like control rows, and below that a
     part of ``attack - worst``. The paper's privacy loss, ``control - attack``, is in ``details``.
 
     Where control is smaller than train, as many training rows as there are control rows are exchanged for
@@ -121,7 +124,9 @@ class AdversarialAccuracy(ByDistance):
                 "n_rows": n,
             },
             notes=(*exchange.note(), *notes),
-            scores=(Scores(table="synthetic", rows=synthetic.rows, values=within - before.distance),),
+            sensitive_scores=(
+                Scores(table="synthetic", rows=synthetic.rows, values=within - before.distance),
+            ),
         )
 
     def sentence(self, result: Result) -> str:
@@ -283,10 +288,11 @@ class NeighborDistanceRatio(ByDistance):
     these, and ``control`` is the mean ratio scaled to an exchange of all: the more unlike the sizes, the
     wider the interval, but a copy reads 1 and fresh rows about 0. A larger control is sampled down.
 
-    Records are *different* rows: where a record occurs twice, its twin does not count as the second nearest.
-    Otherwise a copy of a common row would have the ratio 0/0, and a copied table of few levels would look
-    less risky than a fresh one. Two different records at distance zero (possible only where a column does not
-    count) give the ratio 1. Rows near one record share their fate, so errors are computed by nearest record.
+    Records are *different* rows: where a record occurs twice, its double is not counted as the second
+    nearest. Otherwise a copy of a common row would have the ratio 0/0, and a copied table of few levels would
+    look less risky than a fresh one. Two different records at distance zero (possible only where a column
+    does not count) give the ratio 1. Rows near one record are right or wrong together, so errors are computed
+    by nearest record.
 
     References
     ----------
@@ -298,6 +304,12 @@ class NeighborDistanceRatio(ByDistance):
 
     name: ClassVar[str] = "neighbor_distance_ratio"
     title: ClassVar[str] = "Neighbor distance ratio (NNDR)"
+
+    def searches(self, split: Split) -> Iterable[Search]:
+        """Name those for synthetic rows, in train and in control; each is made where all records differ."""
+        n, space = 2 if split.train.people is None else 3, self.space(split)
+        tables = [table for table in (split.train, split.control) if table.n_people >= n]
+        return [search(space, table, split.synthetic, n) for table in tables]
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the ratios."""
@@ -334,7 +346,7 @@ class NeighborDistanceRatio(ByDistance):
                 "n_control": len(split.control),
             },
             notes=exchange.note(),
-            scores=(Scores(table="synthetic", rows=synthetic.rows, values=1 - before),),
+            sensitive_scores=(Scores(table="synthetic", rows=synthetic.rows, values=1 - before),),
         )
 
     def sentence(self, result: Result) -> str:

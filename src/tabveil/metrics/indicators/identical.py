@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.core.drawn import Asked
 from tabveil.core.estimate import Estimate, share
 from tabveil.core.estimate.matching import Excess, Matching
 from tabveil.core.estimate.rates import probit
@@ -44,7 +45,7 @@ class IdenticalMatchShare(Indicator):
     Where control is smaller than train, as many training rows as there are control rows are exchanged for
     these, and what the release loses by it is scaled up to all; a larger control is sampled down (in closed
     form, nothing is drawn). Where equal rows were kept on one side of the split, each different row counts
-    once, or its twins would seem to explain it.
+    once, or its doubles would seem to explain it.
 
     How many of the matches are chance is predicted from those in control, counted by *different* row: ten
     equal synthetic rows match together or not at all. To that the interval adds which rows were copied.
@@ -58,8 +59,13 @@ class IdenticalMatchShare(Indicator):
     """
 
     name: ClassVar[str] = "identical_match_share"
+    cell_bytes: ClassVar[float] = 10.0
     title: ClassVar[str] = "Identical rows"
     labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="uniqueness")
+
+    def asked(self) -> Asked:
+        """Tables are compared as they are: in a part of them, a part of a leak would be seen."""
+        return "everything"
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:  # noqa: ARG002 - nothing is drawn
         """Count the matches."""
@@ -79,7 +85,7 @@ class IdenticalMatchShare(Indicator):
                 "share_in_control": n_matches[1] / len(matched) if held_back else None,
                 "different_matching_rows": int(np.sum((synthetic > 0) & (train > 0))),
             },
-            scores=(
+            sensitive_scores=(
                 Scores(table="synthetic", rows=np.arange(len(matched)), values=matched.astype(np.float64)),
             ),
         )

@@ -1,6 +1,6 @@
 """How many rows lie closer than fresh rows hardly ever do: the score of DCR and of k nearest neighbors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
+from tabveil.core.drawn import Asked
 from tabveil.core.estimate import (
     Estimate,
     part_of_room,
@@ -22,8 +23,9 @@ from tabveil.core.result import Result, Role, Scores, params_of
 from tabveil.core.sampling import Sample, in_order, rows_of_people
 from tabveil.core.table import Floats, Split, Table
 from tabveil.core.wording import level, share_of
+from tabveil.engines.neighbors.shared import Search
 from tabveil.errors import NotApplicable
-from tabveil.metrics.indicators.comparison import ByDistance, nearest, summary, without_people
+from tabveil.metrics.indicators.comparison import ByDistance, nearest, search, summary, without_people
 
 FEWEST_PEOPLE = 3
 """Control people who set a threshold, where they have several rows."""
@@ -248,6 +250,16 @@ class NearestNeighbors(ByDistance):
         check.at_least("NearestNeighbors", "n_neighbors", min(self.n_neighbors), 1)
         object.__setattr__(self, "n_neighbors", tuple(sorted(set(self.n_neighbors))))
 
+    def searches(self, split: Split) -> Iterable[Search]:
+        """Name the searches in train for synthetic and for control rows, to the most neighbors of all."""
+        reference, n = split.train, min(self.n_neighbors[-1], split.train.n_people)
+        asked = [split.synthetic, split.control] if len(split.control) else []
+        return [search(self.space(split), reference, queries, n) for queries in asked]
+
+    def asked(self) -> Asked:
+        """Released rows are asked and, for the yardstick, control rows."""
+        return "released rows and control"
+
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the distances for every k."""
         compared = sides(self.name, split, rng=rng)
@@ -296,7 +308,9 @@ class NearestNeighbors(ByDistance):
                 },
             },
             notes=notes,
-            scores=(Scores(table="synthetic", rows=compared.attacked.rows, values=-attacked[:, best - 1]),),
+            sensitive_scores=(
+                Scores(table="synthetic", rows=compared.attacked.rows, values=-attacked[:, best - 1]),
+            ),
         )
 
     def sentence(self, result: Result) -> str:

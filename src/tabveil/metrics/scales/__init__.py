@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tabveil.core.storage import spool
 from tabveil.core.table import Column, Floats, Numeric, Schema, Split, Table
 from tabveil.engines.neighbors import Neighbors, Space
 from tabveil.metrics.scales.ways_back import ScaleMap, holds_decimals, turned_back
@@ -142,10 +143,14 @@ def _attacked(
     columns = list(split.schema.columns)
     tables = [split.train, split.control, split.synthetic]
     ends = np.cumsum([len(table) for table in tables])[:-1]
-    values = np.asfortranarray(np.concatenate([table.values for table in tables]))
-    for position, cells in changed.items():
-        columns[position] = cells.column
-        values[:, position] = np.concatenate([cells.real, cells.released[place]])
+    values = spool.room((sum(map(len, tables)), len(columns)), order="F")
+    for position in range(len(columns)):
+        if position in changed:
+            cells = changed[position]
+            columns[position] = cells.column
+            values[:, position] = np.concatenate([cells.real, cells.released[place]])
+        else:
+            values[:, position] = np.concatenate([table.values[:, position] for table in tables])
     schema = Schema(tuple(columns))
     train, control, synthetic = (
         Table(schema=schema, values=part, people=table.people)

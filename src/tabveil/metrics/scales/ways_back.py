@@ -12,12 +12,14 @@ old, the rich), whose values are unlike those of all but right, is left alone.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.table import MOST_DECIMALS, OFF_GRID, Floats, Indices, Numeric, Table
+from tabveil.core.workers import side_by_side
 
 Number = TypeVar("Number", np.float64, np.int64)
 Way = Literal["shifted", "in another unit", "stretched", "bent"]
@@ -215,12 +217,12 @@ def turned_back(real: Table, released: Table) -> dict[str, ScaleMap]:
 
     ``real`` are all real rows, whoever they are.
     """
-    choices = [
-        choice
+    looks = [
+        partial(_choice, position, real.values[:, position], released.values[:, position])
         for position, column in enumerate(real.schema.columns)
         if isinstance(column, Numeric)
-        and (choice := _choice(position, real.values[:, position], released.values[:, position]))
     ]
+    choices = [choice for choice in side_by_side(looks) if choice is not None]
     if not choices:
         return {}
     search = _Alignment(real, released, choices)

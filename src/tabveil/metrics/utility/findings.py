@@ -206,7 +206,7 @@ MEANINGS: Mapping[str, Meaning] = {
     ),
     "jensen_shannon": Meaning(
         title="Jensen–Shannon distance",
-        question="How much does a value betray whether its row is synthetic?",
+        question="How much does a value tell whether its row is synthetic?",
         definition="Root of the Jensen–Shannon divergence in bits, over the levels of total variation.",
         source="Lin 1991; Endres and Schindelin 2003",
         per_column=True,

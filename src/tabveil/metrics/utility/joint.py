@@ -6,12 +6,12 @@ Marginals can be perfect where this is broken. Compared are associations of pair
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import workers
+from tabveil.core.crew import once
 from tabveil.core.estimate import CONFIDENCE, Estimate, around, share
 from tabveil.core.people import numbered
 from tabveil.core.sampling import draw, shuffled
@@ -57,7 +57,7 @@ class Association:
     value: float
     influence: Floats  # (n,)
 
-    @cached_property
+    @once
     def variance(self) -> float:
         """The variance of the value, by the delta method."""
         return float((self.influence**2).sum()) / max(len(self.influence), 1) ** 2

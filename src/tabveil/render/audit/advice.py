@@ -1,13 +1,23 @@
 """What next, in words: what would change the verdict, from what was measured; never a promise."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tabveil.auditing.advice import Advice, LeakingColumn, LeakingRows, ReleaseChange, Remedy
 from tabveil.auditing.report import Report
 from tabveil.auditing.sentence import rounded_rows
-from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN
-from tabveil.core.wording import joined, listed, name, number, people, plural, upper_percent
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN, State
+from tabveil.core.wording import (
+    joined,
+    listed,
+    most_people,
+    name,
+    number,
+    people,
+    plural,
+    upper_percent,
+    verb,
+)
 
 TITLE = "What next"
 NO_PROMISE = (
@@ -16,20 +26,20 @@ NO_PROMISE = (
     "look a little better than it is: audit a changed release as a release of its own. This is no promise."
 )
 FILTER_WARNING = (
-    "A filter looks at training rows. It voids a promise of differential privacy, and a hole in a release is "
-    "itself a hint at who was trained on."
+    "A filter looks at training rows. After it, a promise of differential privacy no longer holds, and the "
+    "gap that it leaves in the release tells something about the people near it."
 )
 REGULARIZE = (
-    "Not tried, because it needs the generator, so no number is known: train it again so that it learns "
-    "less by heart (stop earlier, larger leaves, more dropout, fewer repeated rows)."
+    "Not tried, because it needs the generator, so no number is known: train it again so that it "
+    "memorizes less (stop earlier, larger leaves, more dropout, fewer repeated rows)."
 )
 MAKE_PRIVATE = (
     "Not tried, for the same reason: train a generator that promises differential privacy, and audit its "
     "release."
 )
 IN_BRIEF = (
-    "The highest attack of those that were repeated. Utility lost: by how much the mean total variation of "
-    f"columns against real rows grew. {NO_PROMISE}"
+    "Highest attack: the highest upper bound of those that were repeated. Utility lost: by how much the mean "
+    f"total variation of columns against real rows grew. {NO_PROMISE}"
 )
 UTILITY = "Mean total variation of columns against real rows, which is 0 where they are distributed alike"
 
@@ -67,17 +77,15 @@ def next_steps(report: Report) -> NextSteps | None:
     columns = advice.columns
     evidence = [] if advice.rows is None else [_rows(advice.rows)]
     if columns:
-        evidence.append(
-            f"Columns that carry most of it, the first one most: {listed([item.column for item in columns])}."
-        )
-    if advice.groups:  # with how many of 100 the leak exposes there and elsewhere
+        named = listed([item.column for item in columns])
+        evidence.append(f"Columns that carry most of the leak, the first one most: {named}.")
+    if advice.groups:
         told = [
-            f"{name(item.column)} = {name(item.label)} (of {item.people:,} training people "
-            f"{people(item.gain)} of 100 more than of people never seen; "
-            f"elsewhere {people(item.gain_elsewhere)})"
+            f"{name(item.column)} = {name(item.label)} ({item.people:,} training people; because of the "
+            f"release {people(item.gain)} of 100 are exposed, of all others {people(item.gain_elsewhere)})"
             for item in advice.groups
         ]
-        evidence.append(f"Exposed most: {'; '.join(told)}.")
+        evidence.append(f"People with these values are exposed most: {'; '.join(told)}.")
     return NextSteps(
         evidence=tuple(evidence),
         columns=columns,
@@ -86,21 +94,78 @@ def next_steps(report: Report) -> NextSteps | None:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ToDo:
+    """What the part to sign says is to be done: one sentence, and what it rests on."""
+
+    first: str
+    lines: tuple[str, ...] = ()
+
+
+MOST_TRIED = 3
+_FIRST: Mapping[State, str] = {
+    ABOVE: "Do not release this table under this policy.",
+    INCONCLUSIVE: "Do not take this for a yes: the audit could not tell.",
+    WITHIN: "Read what was not tested, then decide.",
+}
+_ALONE: Mapping[State, str] = {
+    ABOVE: "Change the generator or its data, make a new release, and audit that one.",
+    INCONCLUSIVE: "Do what the reason in the verdict asks for, and audit again.",
+    WITHIN: "Ask whether this recipient could hold more data than the attacks were given.",
+}
+
+
+def to_do(report: Report) -> ToDo:
+    """Say in a few lines what follows from the verdict; the annex has the numbers."""
+    state, found = report.verdict.state, next_steps(report)
+    lines = [_ALONE[state]]
+    if found is not None:
+        lines += [*found.evidence, *map(_tried_in_brief, found.remedies[:MOST_TRIED])]
+        if report.advice is not None:
+            lines += _open(report, report.advice)
+    if state == WITHIN:
+        lines.append("Ask which other releases were made from the same people: their risks add up.")
+    return ToDo(first=_FIRST[state], lines=tuple(lines))
+
+
+def highest_before(found: NextSteps) -> float | None:
+    """Return the highest bound before any change, of all attacks that were repeated: one for all changes."""
+    attacks = [item for row in found.remedies for item in row.remedy.attacks]
+    worst = max(attacks, key=lambda item: item.before.high / item.threshold, default=None)
+    return None if worst is None else worst.before.high
+
+
+def _tried_in_brief(row: RemedyRow) -> str:
+    worst = row.remedy.worst
+    left = (
+        ""
+        if worst is None or worst.after is None
+        else f", at most {most_people(worst.after.high)} of 100 people"
+    )
+    return f"Tried on a copy: {row.title}. After it: {row.remedy.state}{left}."
+
+
 def _rows(rows: LeakingRows) -> str:
     """Say how many rows and people there are to look for; nobody is shown."""
     told = []
     if rows.equal:
-        told.append(f"{plural(rows.equal, 'row')} of the release equal a training row")
+        equal = verb(rows.equal, "equals", "equal")
+        told.append(f"{plural(rows.equal, 'row')} of the release {equal} a training row")
     if rows.near:
-        more = "more row" if rows.equal else "row of the release"
-        told.append(f"{rows.near:,} {more}{'s'[: rows.near > 1]} lie nearer to one than fresh rows do")
+        which = ("more row", "more rows") if rows.equal else ("row of the release", "rows of the release")
+        to = "one" if rows.equal else "a training row"
+        lie = verb(rows.near, "lies", "lie")
+        told.append(f"{plural(rows.near, *which)} {lie} nearer to {to} than fresh rows do")
     if not told:
         told.append("No row of the release is a copy or nearly one: the leak is spread over many rows")
     found = joined(told) + f" (by chance about {rows.expected + rows.near_expected:,.0f})" * bool(
         rows.equal or rows.near
     )
     if rows.people is not None:
-        found += f"; the strongest attack exposes about {rows.people:,} of {rows.n_train:,} training people"
+        found += (
+            f"; the strongest attack exposes about {rows.people:,} of "
+            f"{plural(rows.n_train, 'training person', 'training people')}"
+        )
     return f"{found}."
 
 
@@ -113,7 +178,7 @@ def _title(change: ReleaseChange, remedy: Remedy) -> str:
         case "coarsen":
             return f"coarsen {column} to {plural(change.levels or 0, 'value')}"
         case "merge":
-            return f"merge rare labels of {column} ({change.levels or 0:,} labels left)"
+            return f"merge rare labels of {column} ({plural(change.levels or 0, 'label')} left)"
         case "leave out":
             return f"leave out {column}"
 
@@ -132,7 +197,7 @@ def _tried(remedy: Remedy, counted: str) -> RemedyRow:
     if unsure:
         told.append(f"Inconclusive: {joined(unsure)}.")
     if rows := max((item.rows_needed or 0 for item in remedy.attacks), default=0):
-        told.append(f"About {rounded_rows(rows):,} control {counted} would settle it in most draws.")
+        told.append(f"About {rounded_rows(rows):,} control {counted} would probably be enough to decide.")
     if remedy.copies is not None and remedy.copies.state != WITHIN:
         most = upper_percent(remedy.copies.after)
         told.append(f"Copies and near copies: {remedy.copies.state}, up to {most} of the rows.")
@@ -146,12 +211,17 @@ def _further(report: Report, advice: Advice) -> Iterator[str]:
         yield from (REGULARIZE, MAKE_PRIVATE)
     if advice.not_repeated:
         yield f"Above, and not repeated because networks would be trained: {joined(advice.not_repeated)}."
+    yield from _open(report, advice)
+
+
+def _open(report: Report, advice: Advice) -> Iterator[str]:
+    """Say what else keeps a verdict from being given: rows that are missing, other obstacles."""
     if (rows := advice.more_rows) is not None:
         needed, counted = rounded_rows(rows.control), report.counted
-        both = f", and {needed:,} training {counted}," if rows.train is not None else ""
+        missing = f"{max(needed - rows.n_control, 0):,} more than there are"
+        both = f", and as many training {counted}," if rows.train is not None else ""
         yield (
-            f"About {needed:,} control {counted}, {max(needed - rows.n_control, 0):,} more than there are"
-            f"{both} would settle what is open in most draws, if what was measured is true: "
-            f"{listed(rows.titles)}."
+            f"About {needed:,} control {counted} ({missing}){both} would probably be enough to decide what "
+            f"is open: {listed(rows.titles)}. This holds if the measured values are the true ones."
         )
     yield from advice.obstacles

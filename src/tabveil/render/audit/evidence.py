@@ -119,7 +119,7 @@ class Evidence:
         return ThreatRow(
             title=name(result.title or result.metric),
             who=ANYBODY if result.attacker is None else f"“{name(result.attacker)}”",
-            holds="the release and access to the generator" if black_box else "the release only (no-box)",
+            holds="the release and access to the generator" if black_box else "the release only",
             knows=threat.knows,
             wants=threat.wants,
         )

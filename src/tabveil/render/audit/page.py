@@ -14,10 +14,11 @@ from tabveil.render.svg import state_key
 TITLE = "Privacy audit of a synthetic table"
 
 
-def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str:
+def page(report: Report, *, title: str = "", made: dt.date | None = None, brief: bool = False) -> str:
     """Lay out one report as a page to read, print and sign.
 
     ``title`` stands in the place of the report's own; ``made`` is the page's date, today if left out.
+    ``brief`` leaves out the annex: what is signed, and nothing else.
     """
     view, policy = words.AuditView(report), report.policy
     return laid_out(
@@ -31,6 +32,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
         state=state_key(report.verdict.state),
         view=view,
         access=black_box.of_report(report),
+        brief=brief,
         diagnostics=view.of_pillar("indicator"),
         inferred=evidence.inferred(report),
         judged_by_default=policy == Policy(recipient=policy.recipient, context=policy.context),
@@ -40,6 +42,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
         required=", ".join(evidence.title_of(report, metric) for metric in policy.required),
         sheet=words.sheet(report, view.risks),
         spaces=evidence.spaces(report),
+        to_do=advice.to_do(report),
         thresholds_in_words=words.thresholds_in_words(report),
         untested=words.untested(report),
         ACCESS=black_box,
@@ -48,6 +51,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
         DOWNSTREAM=DOWNSTREAM,
         DROPPED=words.DROPPED,
         EVIDENCE=evidence,
+        MOST_UNTESTED=words.MOST_UNTESTED,
         NEXT=advice,
         PROPERTIES=measures,
         REAPPEARING=evidence.REAPPEARING,

@@ -36,7 +36,7 @@ HEADINGS = {
     "indicator": "Indicators: diagnostics, not evidence of anonymity",
     "property": "Properties of the release",
 }
-WIDEST_METRIC = 23
+WIDEST_METRIC, WIDEST_RISK = 23, 16
 MOST_RULES = 5
 """Rules that are listed, those that are broken most."""
 MOST_SENSITIVE = 5
@@ -56,9 +56,14 @@ _READING = (
 )
 
 
-def report_page(report: Report) -> RenderableType:
-    """Lay out one report: sizes, a table for each kind of metric, how to read it, what is missing and why."""
+def report_page(report: Report, *, brief: bool = False) -> RenderableType:
+    """Lay out one report: sizes, a table for each kind of metric, how to read it, what is missing and why.
+
+    ``brief`` stops after what the page has to sign: the verdict, and what to do.
+    """
     view = AuditView(report)
+    if brief:
+        return Group(_inputs(report), Text(), *_verdict(view), *_to_do(report))
     parts: list[RenderableType] = [_inputs(report), Text(), *_verdict(view), *_next(report)]
     shown = {heading: view.of_pillar(pillar) for pillar, heading in HEADINGS.items()}
     for heading, found in shown.items():
@@ -75,7 +80,8 @@ def report_page(report: Report) -> RenderableType:
     for result in report.results:
         for note in result.notes:
             who.setdefault(note, []).append(result.full_title)
-    notes = [*report.notes, *(f"{', '.join(metrics)}: {note}" for note, metrics in who.items())]
+    stamp = () if report.sampled is None else (report.sampled.sentence,)
+    notes = [*stamp, *report.notes, *(f"{', '.join(metrics)}: {note}" for note, metrics in who.items())]
     for heading, lines in (("Not computed", skipped), ("Notes", notes)):
         parts += section(heading, *map(listed_item, lines)) if lines else []
     return Group(*parts)
@@ -85,9 +91,15 @@ def _inputs(report: Report) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for role, item in report.inputs.items():
         people = "" if item.people is None else f" of {plural(item.people, 'person', 'people')}"
-        grid.add_row(Text(role), Text(f"{item.rows:,} rows{people}, {item.columns} columns"))
+        grid.add_row(
+            Text(role), Text(f"{plural(item.rows, 'row')}{people}, {plural(item.columns, 'column')}")
+        )
     if not report.has_control:
         grid.add_row(Text("control"), Text("none: little can be concluded", style="bold yellow"))
+    if (sampled := report.sampled) is not None:
+        of = f"{sampled.train:,} of {sampled.of_train:,} training {sampled.counted}, {sampled.control:,} of "
+        of += f"{sampled.of_control:,} control {sampled.counted}; see the notes"
+        grid.add_row(Text("a sample"), Text(of, style="bold yellow"))
     if report.dropped:
         names = wording.listed([item.name for item in report.dropped])
         them = "it" if len(report.dropped) == 1 else "them"
@@ -100,7 +112,7 @@ def _verdict(view: AuditView) -> list[RenderableType]:
     """Lead with what may be said, and the four risks it rests on."""
     report, verdict = view.report, view.report.verdict
     table = plain_table("risk judged")
-    table.columns[0].no_wrap = True
+    table.columns[0].max_width = WIDEST_RISK  # titles of traces are long, and would cut the states off
     table.add_column("highest attack", overflow="fold")
     for heading in ("measured", "at most", "accepted"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -148,19 +160,28 @@ def _next(report: Report) -> list[RenderableType]:
         return []
     parts = section(advice.TITLE, *map(listed_item, found.evidence))
     if found.remedies:
-        table = plain_table("tried on a changed release", "was up to", "now up to", "utility lost")
+        table = plain_table("tried on a changed release", "highest attack", "utility lost")
         table.add_column("state", no_wrap=True)
+        before = advice.highest_before(found)
+        table.add_row(
+            "nothing changed", "" if before is None else upper(before), "", state_text(report.verdict.state)
+        )
         for item in found.remedies:
             worst = item.remedy.worst
             table.add_row(
                 item.title,
-                "" if worst is None else upper(worst.before.high),
                 "" if worst is None or worst.after is None else upper(worst.after.high),
                 item.lost("-"),
                 state_text(item.remedy.state),
             )
         parts += [Text(), table, Text(), Text(advice.IN_BRIEF, style="dim")]
     return [*parts, *map(listed_item, found.further)]
+
+
+def _to_do(report: Report) -> list[RenderableType]:
+    found = advice.to_do(report)
+    lines = [Text(found.first, style="bold"), *map(listed_item, found.lines)]
+    return section("What to do", *lines)
 
 
 def _results(results: Sequence[Evidence], report: Report) -> Table:

@@ -36,7 +36,7 @@ NEVER_TESTED = (
     ),
     (
         "What texts mean, images, sound",
-        "Of texts, passages and identifying values are looked for as they are written, not in other words.",
+        "Passages and identifying values are looked for word by word; the same in other words is not found.",
     ),
     (
         "Groups and families",
@@ -44,11 +44,11 @@ NEVER_TESTED = (
     ),
     (
         SEVERAL_ROWS,
-        "Every row counts as one person: if people have several, say so (--person), or intervals mislead.",
+        "Every row counts as one person. If people have several, say so (--person); else intervals mislead.",
     ),
     ("Changes over time", "Better attacks and more outside data in later years: repeat the audit."),
 )
-"""What no audit of this kind tests, so that nobody takes silence for an answer."""
+"""What no audit of this kind tests, so that nobody takes what is missing for an answer."""
 
 DROPPED = {
     "identifier": "It names people instead of telling something about them (--drop-identifiers).",
@@ -76,7 +76,9 @@ def untested(report: Report) -> list[tuple[str, str, str]]:
     return found
 
 
-STATES_AT = "As measured; attacks were tried with planted people at the policy's threshold only."
+STATES_AT = (
+    "This follows from what was measured. Planted people tried the attacks at the policy's threshold only."
+)
 
 
 def thresholds_in_words(report: Report) -> str:
@@ -88,9 +90,13 @@ def thresholds_in_words(report: Report) -> str:
         return ""
     risks = report.verdict.risks
     known = [f"{risk.risk} {most_people(risk.within_at)}" for risk in risks if risk.within_at is not None]
-    told = f"Within from, as measured: {', '.join(known)} of 100 people." if known else ""
+    told = (
+        f"Each risk would be within from this threshold on: {', '.join(known)} of 100 people."
+        if known
+        else ""
+    )
     if missing := [risk.risk for risk in risks if risk.within_at is None]:
-        told += f" At no threshold, for lack of an answer: {', '.join(missing)}."
+        told += f" Within at no threshold, because there is no answer: {', '.join(missing)}."
     for threshold in COMMON_THRESHOLDS:
         groups = [
             f"{'all' if len(names) == len(risks) else joined(names)} {state_key(state)}"
@@ -105,7 +111,11 @@ def stable(report: Report) -> str:
     """Say how far the bounds that decide move with the seed; nothing where none was asked for again."""
     found = () if report.spread is None else report.spread.found
     told = [f"{item.risk} {most_people(item.again)} (here {most_people(item.high)})" for item in found]
-    return f"With another seed the highest bounds are, of 100 people: {', '.join(told)}." if told else ""
+    return (
+        f"With other random numbers (another seed) the highest bounds are, of 100 people: {', '.join(told)}."
+        if told
+        else ""
+    )
 
 
 def planted_here(report: Report) -> Iterator[str]:
@@ -132,13 +142,15 @@ def _saw(item: PositiveControl) -> str:
 
 
 MOST_ATTACKS = 12
+MOST_UNTESTED = 6
+"""Rows of the part to sign; the annex has all."""
 
 Judged = Sequence[tuple[RiskVerdict, Sequence[Evidence]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SignedSheets:
-    """What the sheets say beside the verdict and what other sections collect."""
+    """What the part to sign says beside the verdict and what other sections collect."""
 
     rows: Sequence[Evidence]
     n_more: int
@@ -173,8 +185,8 @@ def _seen_by_risk(report: Report, judged: Judged) -> str:
         nothing = "none of those tried" if leaks else "not tried"
         found.append(f"{risk.risk} {level(min(seen)) if seen else nothing}")
     return (
-        "The smallest planted leak that an attack on each risk noticed in 95% of trials, in shares of the "
-        f"release rows: {'; '.join(found)}."
+        "Copies of people were planted as a test. The smallest leak that some attack noticed in 95% of "
+        f"the trials, as a share of the release rows: {'; '.join(found)}."
     )
 
 
@@ -357,4 +369,4 @@ def _seen(item: Detection) -> str:
     largest = max((trial.leak for trial in item.trials), default=None)
     if largest is None:
         return item.reason or "Not measured."
-    return f"Did not reliably see even a leak of {level(largest)}: its silence says little here."
+    return f"Did not reliably see even a leak of {level(largest)}: that it found nothing says little here."

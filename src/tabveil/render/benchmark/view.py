@@ -96,7 +96,7 @@ def what_is_known(findings: Findings, risk: str) -> str | None:
     """Say where less is known of the risk than how much of it there is."""
     series = findings.series(risk)
     if series.model in UNKNOWN:
-        return "No risk was inserted here, and what the generator betrays is not known: nothing is judged."
+        return "No risk was inserted here, and what the generator reveals is not known: nothing is judged."
     if series.model in _IN_ORDER:
         return (
             "How much risk a level of this model inserts is known in order only, not in amount: a metric "

@@ -15,14 +15,15 @@ from tabveil.auditing import comparing
 from tabveil.auditing.findings import ABOVE_ZERO, LEAK, finding
 from tabveil.auditing.policy import RISKS
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import ABOVE
+from tabveil.auditing.verdict import ABOVE, CopiesVerdict
 from tabveil.core.storage.files import write_text
-from tabveil.core.wording import escaped, name
+from tabveil.core.wording import escaped, most_people, name, plural, upper_percent
 from tabveil.errors import ParameterError
 from tabveil.render.audit.terminal import HEADINGS, WIDEST_METRIC, level_of, measured, with_interval
-from tabveil.render.console import STYLES, number, plain_table, state_text, upper
+from tabveil.render.comparison.names import ShortNames, fitted, shortened
+from tabveil.render.console import STYLES, number, plain_table
 from tabveil.render.html import laid_out
-from tabveil.render.svg import ReleasePoint, state_key
+from tabveil.render.svg import ReleasePoint, RiskBar, state_key
 from tabveil.tables.reading import dataframes
 
 KIND = "Privacy audits of synthetic tables"
@@ -30,11 +31,14 @@ MOST_POINTS = 20
 
 _WIDTH = 100
 _READING = (
-    "For each risk the largest upper bound over all attacks, what verdicts call “at most”; for copies "
-    "that of their share of the release, beyond chance. Told apart: "
-    "how often a model tells synthetic from real rows (0.5 best). The order is one of concern, not a score."
+    "For each risk: of 100 people at most so many are exposed, by any attack. Copies: at most this share of "
+    "the release, beyond chance; “near”: the rows that nearly equal a training row are more than those that "
+    "equal one. Apart: how well a model tells synthetic from real rows (0: not at all, 1: always). "
+    "Releases of most concern come first; this is an order, not a score."
 )
-_SHORT = {"singling out": "singling", "linkability": "linking", "inference": "infer", "membership": "member"}
+_SHORT = {"singling out": "single", "linkability": "link", "inference": "infer", "membership": "member"}
+_NAME = 17
+"""So wide is a name on a terminal of 80 columns."""
 
 ReportSource = Report | str | Path
 
@@ -131,17 +135,103 @@ def page(
     reports: Mapping[str, Report], *, title: str = "Releases compared", made: dt.date | None = None
 ) -> str:
     """Set several reports side by side, those of most concern first."""
+    names, reports = _with_short_names(reports)
     compared = comparing.compare(reports)
     return laid_out(
         "comparison.html.j2",
         title,
         kind=KIND,
         made=made,
+        bars=bars(compared)[:MOST_POINTS],
         compared=compared,
+        copied={row.name: copied_rows(row.report.verdict.copies) for row in compared},
+        leading={row.name: leading(row) for row in compared},
+        names=names,
         points=points(compared)[:MOST_POINTS],
+        thresholds=_shared_thresholds(compared),
         warnings=comparing.warnings(reports),
         FIGURES=comparing.FIGURES,
     )
+
+
+def _with_short_names(reports: Mapping[str, Report]) -> tuple[ShortNames, dict[str, Report]]:
+    """Call each release by what tells it from the others."""
+    names = shortened(list(reports))
+    return names, dict(zip(names.names, reports.values(), strict=True))
+
+
+def _shared_thresholds(rows: Sequence[comparing.ComparedRelease]) -> dict[str, float]:
+    """Return what is accepted, for those risks of which all policies accept the same."""
+    accepted = {
+        risk: {item.threshold for row in rows for item in row.risks if item.risk == risk} for risk in RISKS
+    }
+    return {risk: found.pop() for risk, found in accepted.items() if len(found) == 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopiedRows:
+    """The copies that count: exact ones, or near ones where these are more."""
+
+    rows: int
+    near: bool
+    n_synthetic: int
+
+    @property
+    def words(self) -> str:
+        """Write them."""
+        return plural(
+            self.rows, "near copy" if self.near else "copy", "near copies" if self.near else "copies"
+        )
+
+
+def copied_rows(copies: CopiesVerdict | None) -> CopiedRows | None:
+    """Say which copies are judged: near ones hide where only equal rows are counted."""
+    if copies is None:
+        return None
+    found, near = copies.found, copies.found.near
+    exact = -1.0 if found.share is None else found.share.high
+    if near is not None and near.near_train and near.share.high > exact:
+        return CopiedRows(rows=near.near_train, near=True, n_synthetic=found.n_synthetic)
+    return CopiedRows(rows=found.equal_train, near=False, n_synthetic=found.n_synthetic)
+
+
+def leading(row: comparing.ComparedRelease) -> str:
+    """Name what lies farthest above its threshold; nothing where nothing is above."""
+    verdict = row.report.verdict
+    over: dict[str, float] = {
+        item.risk: item.value / item.threshold
+        for item in row.risks
+        if item.state == ABOVE and item.value is not None
+    }
+    over |= {
+        trace.found.title[:1].lower() + trace.found.title[1:]: trace.found.share / trace.threshold
+        for trace in verdict.traces
+        if trace.state == ABOVE and trace.threshold > 0
+    }
+    copies, counted = verdict.copies, copied_rows(verdict.copies)
+    if copies is not None and counted is not None and copies.state == ABOVE and copies.threshold > 0:
+        over["near copies" if counted.near else "copies"] = (copies.value or 0.0) / copies.threshold
+    return max(over, key=over.__getitem__) if over else ""
+
+
+def bars(rows: Sequence[comparing.ComparedRelease]) -> list[RiskBar]:
+    """Return a bar a release, its largest gain: the chart where usefulness was not measured."""
+    found = []
+    for place, row in enumerate(rows, start=1):
+        judged = [risk.leading for risk in row.risks if risk.leading and risk.leading.gain]
+        worst = max(judged, key=lambda item: item.gain.high if item.gain else 0.0, default=None)
+        found.append(
+            RiskBar(
+                label=f"{place}. {row.name}",
+                risk=None if worst is None else worst.gain,
+                control=None,
+                attack=None,
+                threshold=None,
+                state=state_key(row.report.verdict.state),
+                note="" if worst is None else worst.title,
+            )
+        )
+    return found
 
 
 def points(rows: Sequence[comparing.ComparedRelease]) -> list[ReleasePoint]:
@@ -161,22 +251,39 @@ def points(rows: Sequence[comparing.ComparedRelease]) -> list[ReleasePoint]:
 
 def ranking(reports: Mapping[str, Report]) -> RenderableType:
     """Set the releases under each other, the largest concern first, and warn where they do not compare."""
+    names, reports = _with_short_names(reports)
+    compared = comparing.compare(reports)
     table = plain_table("release")
     table.add_column("verdict", no_wrap=True)
-    for heading in (*(_SHORT[risk] for risk in RISKS), "copies", "told apart"):
+    for heading in (*(_SHORT[risk] for risk in RISKS), "copies", "apart"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for row in comparing.compare(reports):
-        verdict, told_apart = row.report.verdict, row.figures[0]
+    for row, label in zip(compared, fitted([row.name for row in compared], _NAME), strict=True):
+        verdict = row.report.verdict
+        state = Text(state_key(verdict.state), style=STYLES[verdict.state])
         bounds = [
-            Text("-")
-            if judged is None or judged.high is None
-            else Text(upper(judged.high), style=STYLES[ABOVE] if judged.state == ABOVE else "")
-            for judged in (*row.risks, verdict.copies)
+            _dash() if risk.high is None else _bound(most_people(risk.high), above=risk.state == ABOVE)
+            for risk in row.risks
         ]
-        apart = "-" if told_apart is None else number(told_apart.value.value)
-        table.add_row(Text(row.name), state_text(verdict.state), *bounds, apart)
+        apart = "-" if row.loss is None else number(row.loss.value)
+        table.add_row(Text(label), state, *bounds, _copies(verdict.copies), apart)
     warned = [Text(f"- {text}", style="yellow") for text in comparing.warnings(reports)]
-    return Group(table, Text(), Text(_READING, style="dim"), *([Text()] if warned else []), *warned)
+    shared = [Text(names.note), Text()] if names.note else []
+    return Group(*shared, table, Text(), Text(_READING, style="dim"), *([Text()] if warned else []), *warned)
+
+
+def _copies(copies: CopiesVerdict | None) -> Text:
+    counted = copied_rows(copies)
+    if copies is None or counted is None or copies.high is None:
+        return _dash()
+    return _bound(f"{upper_percent(copies.high)}{' near' * counted.near}", above=copies.state == ABOVE)
+
+
+def _bound(written: str, *, above: bool) -> Text:
+    return Text(written.replace("−", "-"), style=STYLES[ABOVE] if above else "")
+
+
+def _dash() -> Text:
+    return Text("-")
 
 
 def comparison(reports: Mapping[str, Report]) -> RenderableType:

@@ -17,6 +17,7 @@ from tabveil.synthesis.anonymize.losses import GeneralizationLoss, LossModel
 from tabveil.synthesis.anonymize.privacy_models import Closeness, PrivacyModel
 from tabveil.synthesis.anonymize.recoding import Recoding, Searching, of_node, recode_locally, recoded_loss
 from tabveil.synthesis.anonymize.search import BUDGET, LatticeSearch, SearchStep
+from tabveil.synthesis.anonymize.telling import TellingColumn, telling_columns
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,6 +71,27 @@ class Anonymization:
     def class_sizes(self) -> Indices:
         """How many rows each class has."""
         return self.recoding.classes[1]
+
+    @cached_property
+    def telling(self) -> tuple[tuple[TellingColumn, ...], int]:
+        """The columns that stay and tell quasi-identifiers that do not, and k if they are known, too."""
+        touched = [
+            name
+            for place, name in enumerate(self.quasi_identifiers)
+            if any(node[place] for node in self.nodes)
+        ]
+        return telling_columns(
+            self.original.select(
+                [
+                    name
+                    for name in self.original.schema.names
+                    if name in touched or name not in self.quasi_identifiers
+                ]
+            ),
+            self.rows,
+            self.classes,
+            touched,
+        )
 
     @cached_property
     def table(self) -> Table:

@@ -12,6 +12,7 @@ from tabveil.core.table import Table
 from tabveil.synthesis.anonymize.anonymizing import Anonymization
 from tabveil.synthesis.anonymize.losses import GeneralizationLoss
 from tabveil.synthesis.anonymize.search import SearchStep
+from tabveil.synthesis.anonymize.telling import TellingColumn
 from tabveil.tables import reading as frame
 from tabveil.tables.reading import Layout
 from tabveil.tables.reading.layout import as_labels
@@ -77,6 +78,10 @@ class Summary:
     n_nodes: int
     n_looked_at: int
     way: tuple[SearchStep, ...]
+    telling: tuple[TellingColumn, ...] = ()
+    """The columns that stay as they are and tell quasi-identifiers that do not."""
+    smallest_with_telling: int | None = None
+    """The rows of the smallest class if these columns are known, too; None in what was stored before."""
 
     @classmethod
     def of(cls, found: Anonymization) -> Self:
@@ -107,6 +112,8 @@ class Summary:
             n_nodes=found.n_nodes,
             n_looked_at=found.n_looked_at,
             way=found.way,
+            telling=found.telling[0],
+            smallest_with_telling=found.telling[1],
         )
 
     @property

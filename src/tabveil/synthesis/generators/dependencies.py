@@ -38,11 +38,14 @@ def dependencies_of(table: Table) -> list[Dependency]:
     return find_dependencies(np.column_stack(codes), levels)
 
 
-def find_dependencies(codes: Codes, levels: Sequence[CountedValues]) -> list[Dependency]:
+def find_dependencies(
+    codes: Codes, levels: Sequence[CountedValues], *, lost: float = LOST
+) -> list[Dependency]:
     """Return the dependencies in the codes (n, columns) of a table, at most one source for each column.
 
     A source has more values than the column that follows from it, or as many and stands before it. Of several
     sources the one with the fewest values is taken: a county says more about its state than a street does.
+    Whoever keeps values of the column which no shared value of the source has lets any share be ``lost``.
     """
     by_column = np.ascontiguousarray(codes.T)
     counts = [each.counts for each in levels]
@@ -58,7 +61,7 @@ def find_dependencies(codes: Codes, levels: Sequence[CountedValues]) -> list[Dep
     for column in range(len(counts)):
         sources = sorted(np.flatnonzero(holds[:, column]).tolist(), key=lambda each: (n_values[each], each))
         for source in sources:
-            if _says_enough(by_column[source], by_column[column]):
+            if _says_enough(by_column[source], by_column[column], lost):
                 found.append(Dependency(source, column))
                 break
     return found
@@ -71,13 +74,13 @@ def _covered(levels: CountedValues) -> bool:
     return bool(held[held >= LEAST_SHARED].sum() >= COVERED[kind] * max(held.sum(), 1))
 
 
-def _says_enough(keys: Codes, goal: Codes) -> bool:
+def _says_enough(keys: Codes, goal: Codes, most: float) -> bool:
     """Whether the pairs that enough rows share differ, and hold nearly all values that enough rows share."""
     wanted = pairs(keys, goal, int(keys.max()) + 1)
     told = np.unique(wanted[wanted >= 0])
     held = np.bincount(goal)
     lost = np.setdiff1d(np.flatnonzero(held >= LEAST_SHARED), told)
-    return bool(len(told) > 1 and held[lost].sum() <= LOST * len(goal))
+    return bool(len(told) > 1 and held[lost].sum() <= most * len(goal))
 
 
 def pairs(keys: Codes, goal: Codes, n_keys: int, *, least: int = LEAST_SHARED) -> Codes:

@@ -1,14 +1,14 @@
 """Labels and numbers that few rows share, replaced before a generator learns: one person's tell on them."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core.people import LEAST_SHARED, LEAST_SHARED_IN_WORDS
-from tabveil.core.table import Categorical, Floats, Indices, Numeric, Table
+from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Schema, Table
 from tabveil.core.wording import plural
 from tabveil.synthesis.generators.dependencies import Dependency, families
 from tabveil.tables.matrices.ordinal import label_codes
@@ -35,14 +35,21 @@ class PooledTable:
 
 
 def pool_rare_labels(
-    table: Table, *, keep: Collection[str], dependencies: Sequence[Dependency] = (), rng: Generator
+    table: Table,
+    *,
+    keep: Collection[str],
+    dependencies: Sequence[Dependency] = (),
+    own: Mapping[str, str] | None = None,
+    rng: Generator,
 ) -> PooledTable:
     """Replace labels that fewer than :data:`~tabveil.core.people.LEAST_SHARED` rows share.
 
     Columns in ``keep`` stay as they are, and so do ordered ones: somebody listed their labels, so that a
-    label says nothing but where it stands.
+    label says nothing but where it stands. ``own`` has, by column, a new label that stands for all rare ones
+    where enough rows have any of them; else they become other labels of the column.
     """
     values, n_labels, columns = np.array(table.values), 0, []
+    schema: list[Column] = list(table.schema.columns)
     rare = np.zeros(values.shape, dtype=np.bool_)
     for position, column in enumerate(table.schema.columns):
         if not isinstance(column, Categorical) or column.ordered or column.name in keep:
@@ -59,13 +66,18 @@ def pool_rare_labels(
         taken = _take_from_others(values, family, rare, rng=rng)
         left[taken[:, None], family] = False
     for position in np.flatnonzero(left.any(axis=0)).tolist():
-        # Another label, drawn as often as rows share it; missing if there is none.
-        cells = values[:, position]
-        shared, counts = np.unique(cells[~rare[:, position] & ~np.isnan(cells)], return_counts=True)
+        cells, column = values[:, position], schema[position]
+        label = (own or {}).get(column.name)
         n = left[:, position].sum()
+        if label is not None and n >= LEAST_SHARED and isinstance(column, Categorical):
+            cells[left[:, position]] = len(column.labels)
+            schema[position] = replace(column, labels=(*column.labels, label))
+            continue
+        # Another label, drawn as often as rows share it; missing if there is none.
+        shared, counts = np.unique(cells[~rare[:, position] & ~np.isnan(cells)], return_counts=True)
         cells[left[:, position]] = rng.choice(shared, n, p=counts / counts.sum()) if len(shared) else np.nan
     return PooledTable(
-        table=Table(schema=table.schema, values=values),
+        table=Table(schema=Schema(tuple(schema)), values=values),
         n_labels=n_labels,
         n_cells=int(rare.sum()),
         columns=tuple(columns),

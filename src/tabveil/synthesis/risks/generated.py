@@ -101,7 +101,7 @@ class _Fitted(RiskModel):
 
 @dataclass(frozen=True, kw_only=True)
 class Generated(_Fitted):
-    """Let a generator learn from training people, with no risk inserted: what it betrays is not known.
+    """Let a generator learn from training people, with no risk inserted: what it reveals is not known.
 
     The only level is 1: the generator as it is. What metrics say of it is the risk that is the generator's
     own. Here generators are set side by side, in their

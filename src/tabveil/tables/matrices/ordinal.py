@@ -87,7 +87,7 @@ def find(values: Floats, cells: Floats) -> tuple[Indices, NDArray[np.bool_]]:
 
 def label_codes(column: Categorical, cells: Floats) -> Indices:
     """Return labels as codes of their own and missing as the code after the last label."""
-    return np.nan_to_num(cells, nan=len(column.labels)).astype(np.int64)
+    return np.where(np.isnan(cells), len(column.labels), cells).astype(np.int64)
 
 
 def label_places(values: Floats, cells: Floats) -> Indices:

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from tabveil.core import workers
+from tabveil.core.storage import spool
 from tabveil.core.table import Indices, Schema, Table
 from tabveil.tables.matrices.ordinal import Codes, OrderedValues, possible_values
 from tabveil.tables.matrices.ranked_kernels import sort_rows
@@ -36,11 +37,11 @@ class ValueRanks:
 
     def encode(self, table: Table) -> "RankedTable":
         """Turn cells into codes and sort the rows by each column."""
-        codes = np.empty((len(self.columns), len(table)), dtype=np.int32)
+        codes: Codes = spool.room((len(self.columns), len(table)), np.int32)
         for position, ordered in enumerate(self.columns):
             codes[position] = ordered.codes(table.column(ordered.column.name))
         starts = np.zeros(self.offsets[-1], dtype=np.int32)
-        order = np.empty(codes.shape, dtype=np.int32)
+        order: Codes = spool.room(codes.shape, np.int32)
         workers.announce_compilation(sort_rows)
         sort_rows(codes, self.offsets, starts, order)
         return RankedTable(ranks=self, codes=codes, order=order, starts=starts)

@@ -5,7 +5,7 @@ strings say (numbers, truth values) is asked about distinct strings, never cell 
 one answer a string and a mask of the strings that are something else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -136,7 +136,7 @@ def hash_cells(owner: str, data: RawTable) -> list[Hashes]:
     return [_hash_column(owner, name, column) for name, column in names]
 
 
-def hash_rows(cells: Sequence[Hashes], n_rows: int) -> Hashes:
+def hash_rows(cells: Iterable[Hashes], n_rows: int) -> Hashes:
     """Hash rows (n,) from their cells; columns in another order make other hashes."""
     total = np.zeros(n_rows, dtype=np.uint64)
     for each in cells:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from tabveil.core.check import quoted, rows
+from tabveil.core.storage import spool
 from tabveil.core.table import LARGEST, Categorical, Column, Numeric, Schema, Split, Table
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import arrow, written
@@ -54,6 +55,22 @@ class EncodedColumn:
         labels = texts.take(pa.array(order)).to_pylist()
         listing = "\x1f".join(f"{len(label)}:{label}" for label in labels)
         return b"labels" + rank[piece.codes].tobytes() + listing.encode()
+
+    def spooled(self) -> "EncodedColumn":
+        """Return the same, with what grows with the rows on disk where memory is bounded."""
+        there: dict[int, Floats] = {}  # cells that two readings share are kept once
+
+        def kept(cells: Floats) -> Floats:
+            return there.setdefault(id(cells), spool.kept(cells))
+
+        return replace(
+            self,
+            cells={role: kept(cells) for role, cells in self.cells.items()},
+            unbound={
+                role: replace(each, codes=spool.kept(each.codes)) if isinstance(each, Texts) else kept(each)
+                for role, each in self.unbound.items()
+            },
+        )
 
     def of_tables(self, tables: Mapping[str, str], *, listed: bool = True) -> "EncodedColumn":
         """Return the column of some tables alone, by their roles there.
@@ -364,8 +381,7 @@ def split_of(columns: Collection[EncodedColumn], n_rows: Mapping[str, int]) -> S
 
 def table_of(columns: Collection[EncodedColumn], role: str, n_rows: int) -> Table:
     """Return one table under these columns."""
-    values = np.full((n_rows, len(columns)), np.nan, order="F")  # columns are read one by one
+    values = spool.room((n_rows, len(columns)), order="F")  # columns are read one by one
     for position, encoded in enumerate(columns):
-        if role in encoded.cells:
-            values[:, position] = encoded.cells[role]
+        values[:, position] = encoded.cells.get(role, np.nan)
     return Table(schema=Schema(tuple(encoded.column for encoded in columns)), values=values)

@@ -14,26 +14,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from tabveil.core import check
+from tabveil.core import check, workers
 from tabveil.core.check import quoted, shown
 from tabveil.core.storage.files import replacing
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.tables.reading import csvfile, sheet
 from tabveil.tables.reading.csvfile import CsvForm
+from tabveil.tables.reading.folder import MOST_CELLS, PARQUET, ParquetParts, most_cells
 from tabveil.tables.reading.layout import Library
 from tabveil.tables.reading.raw_column import unreadable
 from tabveil.tables.reading.trial import survives
 from tabveil.tables.reading.written import TextFormat, render
 
 TEXT = (".csv", ".tsv", ".txt")
-PARQUET = (".parquet", ".pq")
 ARROW = (".feather", ".arrow", ".ipc")
 SHEETS = (".xlsx",)
 
-MOST_CELLS = 1_000
-"""How many cells a Parquet file may hold for each of its bytes; tables of people have less than ten."""
-
-_ALWAYS_READ = 1 << 25
 _LONGEST_PATH = 160
 
 
@@ -43,7 +39,7 @@ class Source:
 
     role: str
     library: Library = Library.FILE
-    data: pa.Table
+    data: pa.Table  # or what is asked like one and reads a column when it is asked for
     labels: tuple[Any, ...]  # the columns' own names; a file's, as it stands, may be twice there, or empty
     dtypes: Mapping[str, Any] = field(default_factory=dict)  # of a dataframe's columns
     blanks: Mapping[str, Any] = field(default_factory=dict)  # the missing value of each pandas object column
@@ -65,9 +61,17 @@ class Source:
             raise unreadable(self.role, name, chunked.type) from None
 
 
-def read(path: Path, role: str) -> Source:
-    """Read a file of any known kind as it stands, or say in one line why not."""
+def read(path: Path, role: str, *, lazily: bool = False) -> Source:
+    """Read a file of any known kind as it stands, or say in one line why not; or a folder of Parquet files.
+
+    Of a folder that is read ``lazily``, and of a Parquet file where memory is bounded, each column is read
+    when it is asked for.
+    """
+    if path.is_dir():
+        return _source(ParquetParts.of_folder(path, role), role, lazily=lazily)
     kind = _kind(path, role)
+    if lazily and kind in PARQUET and workers.current().memory is not None and path.is_file():
+        return _source(ParquetParts.of_file(path, role), role, lazily=True)
     what = f"The {role} file {quoted(path.name)}"
     data = _bytes(path, role)
     sha256 = hashlib.sha256(data).hexdigest()
@@ -79,14 +83,18 @@ def read(path: Path, role: str) -> Source:
     if kind in SHEETS:
         names, table, notes = sheet.parse(data, role=role, what=what)
         return Source(role=role, data=table, labels=tuple(names), verbatim=True, sha256=sha256, notes=notes)
-    if not survives(
-        data, sha256, kind="parquet" if kind in PARQUET else "arrow", most_cells=_most_cells(data)
-    ):
+    family = "parquet" if kind in PARQUET else "arrow"
+    if not survives(data, sha256, kind=family, most_cells=most_cells(len(data))):
         raise SchemaError(
             what, "it ended a process that tried to read it: it is damaged, or memory is too small."
         )
     table = _columnar(data, kind, what)
     return Source(role=role, data=table, labels=tuple(table.column_names), sha256=sha256)
+
+
+def _source(parts: ParquetParts, role: str, *, lazily: bool) -> Source:
+    data = parts if lazily else parts.whole()
+    return Source(role=role, data=data, labels=tuple(parts.column_names), sha256=parts.sha256)
 
 
 def is_text_file(path: Path) -> bool:
@@ -96,6 +104,8 @@ def is_text_file(path: Path) -> bool:
 
 def ending_of_parts(path: Path) -> str:
     """Return the ending of files that are to hold some rows of this one."""
+    if path.is_dir():
+        return ".parquet"
     if path.suffix.lower() in SHEETS:
         return ".csv"
     return "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
@@ -159,15 +169,11 @@ def _parquet(data: bytes, what: str) -> pa.Table:
     """Read a Parquet file; unlike ``read_table``, also one that has a name twice."""
     file = pq.ParquetFile(pa.BufferReader(data))
     cells = file.metadata.num_rows * file.metadata.num_columns
-    if cells > _most_cells(data):
+    if cells > most_cells(len(data)):
         raise SchemaError(
             f"{what} says that it holds {cells:,} cells, more than {MOST_CELLS:,} for each of its bytes."
         )
     return file.read()
-
-
-def _most_cells(data: bytes) -> int:
-    return max(_ALWAYS_READ, MOST_CELLS * len(data))
 
 
 def _arrow(data: bytes) -> pa.Table:
@@ -184,9 +190,13 @@ def read_raw(path: str | Path) -> pa.Table:
     return renamed.replace_schema_metadata(raw.data.schema.metadata)  # pandas keeps its types there
 
 
+def _is_text(path: Path) -> bool:
+    return not path.is_dir() and _kind(path, "data") in TEXT
+
+
 def write_raw(table: pa.Table, path: str | Path, like: str | Path | None = None) -> None:
     """Write rows verbatim, as the path's suffix says; a text file is written like the file ``like``."""
-    form = read(Path(like), "data").csv if like is not None and _kind(Path(like), "data") in TEXT else None
+    form = read(Path(like), "data").csv if like is not None and _is_text(Path(like)) else None
     if is_text_file(Path(path)):
         columns = [
             pa.chunked_array([render(chunk, TextFormat()) for chunk in column.chunks], pa.large_string())

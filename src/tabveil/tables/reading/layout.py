@@ -6,6 +6,7 @@ release would name them. An ordered column is left whole: its labels are a scale
 polars), which its author listed and which says little in parts.
 """
 
+import importlib
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,21 @@ class Library(Enum):
     ARROW = auto()
     PANDAS = auto()
     POLARS = auto()
+
+
+def in_library(frame: pd.DataFrame, library: Library) -> Any:  # noqa: ANN401 - whichever the user works with
+    """Return the same rows as a table of the library that somebody works with.
+
+    >>> in_library(pd.DataFrame({"age": [30, 40]}), Library.ARROW).column_names
+    ['age']
+    """
+    match library:
+        case Library.PANDAS | Library.FILE:
+            return frame
+        case Library.ARROW:
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        case Library.POLARS:
+            return importlib.import_module("polars").from_arrow(in_library(frame, Library.ARROW))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -169,6 +185,17 @@ def roomier(place: ColumnLayout, column: Column) -> ColumnLayout:
         return place
     wide = pa.float64() if pt.is_floating(place.plain) else pa.int64()
     return replace(place, plain=wide, type=place.type if is_text(place.type) else wide, dtype=None)
+
+
+def room_for_others(place: ColumnLayout) -> tuple[float, float] | None:
+    """Return between which whole numbers a column can hold one more value; None where it holds any text."""
+    kind = place.plain.value_type if pt.is_dictionary(place.plain) else place.plain
+    if is_text(kind) or pt.is_null(kind):
+        return None
+    if not (pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind)):
+        return 0.0, 0.0
+    end = _end(kind)
+    return (0.0 if pt.is_unsigned_integer(kind) else -end), end - 1
 
 
 def _end(kind: pa.DataType) -> float:

@@ -2,15 +2,19 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
+from tabveil.core import workers
 from tabveil.core.check import listed
+from tabveil.core.drawn import Asked, Drawn
 from tabveil.core.result import DroppedColumn, Input
 from tabveil.core.table import Split, Table
+from tabveil.core.workers import side_by_side
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import declare, sources
 from tabveil.tables.reading.csvfile import CsvForm
@@ -40,6 +44,12 @@ class LoadedTables:
     turned: tuple[str, ...] = ()  # released columns that attacks read on another scale
     parted_by: tuple[str, ...] = ()  # columns by which rows of one person stand in train and in control
     grouped_by: tuple[str, ...] = ()  # columns whose values repeat, but stand on one side each
+    drawn: Drawn | None = None  # whom an audit asks, where it does not ask everybody
+
+    def shown(self, asked: Asked, of: Split | None = None) -> Split:
+        """Return the tables for a measure that asks so; ``of`` are others of the same rows."""
+        whole = of or self.split
+        return whole if self.drawn is None else self.drawn.split(asked, whole)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,9 +82,9 @@ def load_split(
     Parameters
     ----------
     train, synthetic, control
-        Paths (.csv, .tsv, .txt, also with .gz; .parquet; .feather, .arrow; .xlsx) or pandas, polars or Arrow
-        tables. They must have the same columns, in any order, but for those that are left out. A control
-        without rows is like none.
+        Paths (.csv, .tsv, .txt, also with .gz; .parquet, or a folder of such files; .feather, .arrow; .xlsx)
+        or pandas, polars or Arrow tables. They must have the same columns, in any order, but for
+        those that are left out. A control without rows is like none.
     schema
         What the user says about columns: a YAML or JSON file, or a mapping; see :func:`describe`.
     missing
@@ -230,7 +240,7 @@ class _Together:
 
 def person_columns(source: Any) -> tuple[str, ...]:  # noqa: ANN401 - a path or any kind of table
     """Return the columns by which one person seems to have several rows, which no split may part."""
-    given = {"data": sources.read(source, "data")}
+    given = {"data": sources.read(source, "data", lazily=True)}
     try:
         columns = _encode_all(given, _Reader.of(given, declare.read(None), ()))
     except SchemaError:  # nothing is known about columns that cannot be read, and a split need not read them
@@ -241,15 +251,17 @@ def person_columns(source: Any) -> tuple[str, ...]:  # noqa: ANN401 - a path or 
 
 def _sources(train: Any, releases: Mapping[Name, Any], control: Any) -> dict[str, Source]:  # noqa: ANN401
     """Read the tables as they are, and refuse those without rows; a control may have none, and no columns."""
-    given = {"train": sources.read(train, "train")}
+    asked = {"train": (train, "train")}
     if control is not None:
-        given["control"] = sources.read(control, "control")
-    given |= {str(name): sources.read(release, "synthetic") for name, release in releases.items()}
+        asked["control"] = (control, "control")
+    asked |= {str(name): (release, "synthetic") for name, release in releases.items()}
+    read = side_by_side([partial(sources.read, *source, lazily=True) for source in asked.values()])
+    given = dict(zip(asked, read, strict=True))
     for name in ("train", *map(str, releases)):
         if given[name].data.num_rows == 0:
             raise SchemaError(f"The {given[name].role} table has no rows.")
     if control is not None and given["control"].data.num_rows == given["control"].data.num_columns == 0:
-        nobody = given["train"].data.slice(0, 0)
+        nobody = given["train"].data.schema.empty_table()
         given["control"] = replace(given["control"], data=nobody, labels=given["train"].labels)
     return given
 
@@ -267,7 +279,7 @@ def load_table(
     layout as its declaration says, and so does the form of a text file. No row decides either. The other
     columns stand as they came.
     """
-    given = {"data": sources.read(source, "data")}
+    given = {"data": sources.read(source, "data", lazily=True)}
     declared = declare.read(schema)
     if declared.person is not None and declared.person not in declared.columns:
         declared = declared.with_identifier(declared.person)
@@ -326,7 +338,10 @@ class _Reader:
             for table, source in given.items()
             if name in source.data.column_names
         }
-        return encode(name, pieces, self.declared.of(name), form_by_schema=form_by_schema)
+        encoded = encode(name, pieces, self.declared.of(name), form_by_schema=form_by_schema).spooled()
+        if workers.current().memory is not None:
+            pa.default_memory_pool().release_unused()  # or Arrow keeps what the column took for the next one
+        return encoded
 
     def encode_names(self, given: Mapping[str, Source], name: str) -> EncodedColumn:
         """Read a column that names people as it is written, whatever it looks like: 007 is not 7."""
@@ -355,7 +370,25 @@ def _encode_all(
     names = [name for name in leader.data.column_names if name not in dropped and name not in without]
     if not names:
         raise SchemaError("The tables have no columns." if not dropped else "schema: drop leaves no columns.")
-    return {name: reader.encode(given, name, form_by_schema=name in by_schema) for name in names}
+    encoded = side_by_side(
+        [partial(reader.encode, given, name, form_by_schema=name in by_schema) for name in names],
+        at_once=_columns_at_once(given),
+    )
+    return dict(zip(names, encoded, strict=True))
+
+
+_BYTES_A_CELL = 96
+"""What reading a column takes of memory for each row of all tables, at most: texts that are all different."""
+
+
+def _columns_at_once(given: Mapping[str, Source]) -> int:
+    """Return how many columns may be read together: as many as there are threads, and as memory holds."""
+    settings = workers.current()
+    if settings.memory is None:
+        return settings.threads
+    rows: int = sum(source.data.num_rows for source in given.values())
+    fitting: int = settings.memory // 2 // max(_BYTES_A_CELL * rows, 1)
+    return max(min(settings.threads, fitting), 1)
 
 
 def _layout(source: Source, columns: Mapping[str, EncodedColumn], by_schema: Collection[str] = ()) -> Layout:

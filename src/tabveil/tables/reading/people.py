@@ -14,8 +14,9 @@ ordinary columns: weights, incomes, dates, zip codes. Two things tell them apart
   most columns; rows of equal survey weight in most that the weight is made of, but in none always.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -212,30 +213,44 @@ class _Rows:
     """All rows of the real tables, in whatever order the files have them."""
 
     names: tuple[str, ...]
-    keys: NDArray[np.uint64]  # (n, d) equal where cells are; missing equals missing
-    hashes: NDArray[np.uint64]  # (n,) of the rows
+    parts: Mapping[str, list[Floats]]  # the cells of each column, by table
+    n_rows: int
 
     @classmethod
     def of(cls, read: Mapping[str, EncodedColumn]) -> "_Rows":
-        whole = {
-            name: np.concatenate([encoded.cells[role] for role in roles])
+        parts = {
+            name: [encoded.cells[role] for role in ("data", "train", "control") if role in encoded.cells]
             for name, encoded in read.items()
-            if (roles := [role for role in ("data", "train", "control") if role in encoded.cells])
         }
-        n_rows = max(map(len, whole.values()), default=0)
-        names = tuple(sorted(name for name, cells in whole.items() if len(cells) == n_rows))
-        keys = np.empty((n_rows, len(names)), dtype=np.uint64)
-        for place, name in enumerate(names):
-            cells = whole[name] + 0.0
-            cells[np.isnan(cells)] = np.nan
-            keys[:, place] = cells.view(np.uint64)
-        return cls(names=names, keys=keys, hashes=hash_rows([*keys.T], n_rows))
+        sizes = {name: sum(map(len, each)) for name, each in parts.items() if each}
+        n_rows = max(sizes.values(), default=0)
+        names = tuple(sorted(name for name, size in sizes.items() if size == n_rows))
+        return cls(names=names, parts=parts, n_rows=n_rows)
+
+    def keys(self, name: str, rows: Indices | None = None) -> NDArray[np.uint64]:
+        """Return what is equal where cells of a column are, all or of some rows; missing equals missing."""
+        whole = np.concatenate(self.parts[name])
+        cells = (whole if rows is None else whole[rows]) + 0.0
+        cells[np.isnan(cells)] = np.nan
+        return cells.view(np.uint64)
+
+    @cached_property
+    def hashes(self) -> NDArray[np.uint64]:
+        """Hash the rows (n,), a column at a time."""
+        return hash_rows((self.keys(name) for name in self.names), self.n_rows)
+
+    def _columns(self, names: Sequence[str], *rows: Indices) -> list[NDArray[np.uint64]]:
+        """Return the keys of some rows, and of others, in some columns (m, d)."""
+        ends = np.cumsum([len(each) for each in rows])[:-1]
+        columns = [self.keys(name, np.concatenate(rows)) for name in names]
+        return np.split(
+            np.column_stack(columns) if columns else np.empty((sum(map(len, rows)), 0), np.uint64), ends
+        )
 
     def agree_by(self, name: str, cells: Floats) -> bool:
         """Tell whether rows of the same value are as alike as those of one person."""
-        if name not in self.names or len(cells) != len(self.keys):
+        if name not in self.names or len(cells) != self.n_rows:
             return False
-        others = np.array([place for place, other in enumerate(self.names) if other != name], dtype=np.int64)
         known = np.flatnonzero(~np.isnan(cells))
         order = known[np.lexsort((self.hashes[known], cells[known]))]
         new = np.flatnonzero(np.diff(cells[order], prepend=np.nan) != 0)  # where each value begins
@@ -247,12 +262,13 @@ class _Rows:
             first = first[np.argsort(self.hashes[order[first]], kind="stable")[:_MOST_PAIRS]]
         end = ends[np.searchsorted(new, first, side="right") - 1]
         stranger = np.where(end < len(order), end, new[-1] - 1)  # of the next value, or of the last but one
-        one, same, other = order[first], order[first + 1], order[stranger]
-        alike = self.keys[one][:, others] == self.keys[same][:, others]
+        others = [each for each in self.names if each != name]
+        one, same, other = self._columns(others, order[first], order[first + 1], order[stranger])
+        alike = one == same
         told = ~alike.all(axis=1)  # a record that is stored twice tells nothing about its columns
         if np.count_nonzero(told) < PAIRS:
             return False
-        usual = np.mean(self.keys[one[told]][:, others] == self.keys[other[told]][:, others], axis=0)
+        usual = np.mean(one[told] == other[told], axis=0)
         asked = usual < USUAL
         if np.count_nonzero(asked) < COLUMNS:
             return False

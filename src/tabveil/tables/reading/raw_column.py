@@ -6,7 +6,6 @@ a typed source was meant as text, unless it holds dates, times or numbers that n
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from tabveil.core.check import quoted
+from tabveil.core.crew import once
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import arrow, moments, number_form
 from tabveil.tables.reading.arrow import Bools, Floats, Ints
@@ -63,32 +63,32 @@ class Texts:
     def __len__(self) -> int:
         return len(self.codes)
 
-    @cached_property
+    @once
     def words(self) -> pa.Array:
         """The distinct strings without the spaces around them."""
         return pc.utf8_trim_whitespace(self.texts)
 
-    @cached_property
+    @once
     def counts(self) -> Ints:
         """How many rows hold each distinct string."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
 
-    @cached_property
+    @once
     def missing_words(self) -> Bools:
         """The strings that mean missing if the column turns out to hold numbers, dates or truth values."""
         return arrow.is_missing_word(self.words) if self.verbatim else np.zeros(len(self.texts), np.bool_)
 
-    @cached_property
+    @once
     def held(self) -> pa.Array:
         """The distinct strings that do not mean missing, without the spaces around them."""
         return self.words.filter(pa.array(~self.missing_words)) if self.missing_words.any() else self.words
 
-    @cached_property
+    @once
     def _moments(self) -> tuple[Moments, ...]:
         """The ways in which all strings are moments."""
         return moments.ways(self.held)
 
-    @cached_property
+    @once
     def ways(self) -> tuple[Form, ...]:
         """The ways of writing numbers or moments that fit all strings, the likeliest first."""
         words = self.held
@@ -102,33 +102,33 @@ class Texts:
         found = tuple(found.form for found in self._moments)
         return found or number_form.ways(words, comma=self.comma)
 
-    @cached_property
+    @once
     def way(self) -> Form | None:
         """The way of writing that the strings are read by, if they are numbers or moments."""
         return self.form or next(iter(self.ways), None)
 
-    @cached_property
+    @once
     def _plain_numbers(self) -> tuple[Floats, Bools]:
         return arrow.numbers(self.words)
 
-    @cached_property
+    @once
     def numerals(self) -> pa.Array:
         """The distinct strings as programs write numbers; null for those that are none."""
         return number_form.to_plain(self.words, self.way) if isinstance(self.way, NumberForm) else self.words
 
-    @cached_property
+    @once
     def numbers(self) -> tuple[Floats, Bools]:
         """The numbers that the strings say, and which of them say none."""
         return self._plain_numbers if self.numerals is self.words else arrow.numbers(self.numerals)
 
-    @cached_property
+    @once
     def moments(self) -> Moments:
         """The moments that the strings say, but for those that mean missing."""
         form = self.way if isinstance(self.way, MomentForm) else MomentForm()
         known = (found for found in self._moments if found.form == form)
         return next(known, None) or moments.read(self.held, form.date)
 
-    @cached_property
+    @once
     def kind(self) -> Kind:
         """What all strings together can be read as."""
         if self.levels:

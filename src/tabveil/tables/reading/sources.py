@@ -3,6 +3,7 @@
 And which columns the tables of an audit have in common.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -22,15 +23,19 @@ from tabveil.tables.reading import files
 from tabveil.tables.reading.arrow import computable
 from tabveil.tables.reading.csvfile import MOST_COLUMNS
 from tabveil.tables.reading.files import Source
+from tabveil.tables.reading.folder import ParquetParts
 from tabveil.tables.reading.layout import Library
 
 
-def read(source: Any, role: str) -> Source:  # noqa: ANN401 - a path or any kind of table
-    """Take in a file's path, a dataframe, or what was read before; nothing of it is ever changed."""
+def read(source: Any, role: str, *, lazily: bool = False) -> Source:  # noqa: ANN401 - a path or any kind of table
+    """Take in a file's path, a dataframe, or what was read before; nothing of it is ever changed.
+
+    Of a folder that is read ``lazily`` no row is held: a column is read when it is asked for.
+    """
     if isinstance(source, Source):
         return replace(source, role=role)
     if isinstance(source, (str, Path)):
-        return _from_file(Path(source), role)
+        return _from_file(Path(source), role, lazily=lazily)
     native = nw.to_native(source, pass_through=True)
     if nw.dependencies.is_polars_lazyframe(native):
         native = native.collect()
@@ -69,24 +74,27 @@ def _computable(data: pa.Table, names: tuple[str, ...]) -> pa.Table:
     return _table([computable(column) for column in data.columns], names, data.num_rows)
 
 
-def _from_file(path: Path, role: str) -> Source:
-    raw = files.read(path, role)
+def _from_file(path: Path, role: str, *, lazily: bool) -> Source:
+    raw = files.read(path, role, lazily=lazily)
     notes = list(raw.notes)
     if raw.csv is not None and raw.csv.encoding not in ("utf-8", "utf-8-sig"):
         notes.append(f"The {role} file is not UTF-8; it was read as {raw.csv.encoding}.")
-    pairs = enumerate(zip(raw.labels, raw.data.columns, strict=True))
-    kept = [place for place, (name, cells) in pairs if not _is_written_index(name, cells, raw)]
+    kept = [place for place, name in enumerate(raw.labels) if not _is_written_index(name, place, raw)]
     left_out = f"The {role} file has a row-number column that pandas wrote; it is left out."
     notes += [left_out] * (len(raw.labels) - len(kept))
     names = _distinct([raw.labels[place] for place in kept], role)
-    data = _computable(raw.data.select(kept), names)
+    if isinstance(raw.data, ParquetParts):
+        data = raw.data.select(names)
+    else:
+        data = _computable(raw.data.select(kept), names)
     return replace(raw, data=data, labels=names, notes=tuple(notes))
 
 
-def _is_written_index(name: str, cells: pa.ChunkedArray, raw: Source) -> bool:
+def _is_written_index(name: str, place: int, raw: Source) -> bool:
     """Tell the index that pandas writes beside the data: a column without a name that counts from 0."""
     if not raw.verbatim:
         return name.startswith("__index_level_")
+    cells = raw.data.column(place)
     if name or not (pt.is_integer(cells.type) or pt.is_large_string(cells.type)):
         return False
     counted = pa.array(np.arange(len(cells)).astype(str), pa.large_string())
@@ -191,15 +199,29 @@ def require_same(
 
 def _remedy(differing: Sequence[str], identifiers: Sequence[str], *, dropping: bool) -> str:
     """Say how to leave out columns that some tables lack."""
-    by_schema = "list them under 'drop' in a schema (--schema)"
+    counting = all(_counts_rows(name) for name in differing)
+    others = [name for name in differing if counting or name not in identifiers]
+    named = [f"--drop {shlex.quote(shown(name))}" for name in others[:_MOST_NAMED]]
+    by_name = " ".join(["name them:", *named, *(["..."] if len(others) > _MOST_NAMED else [])])
+    if counting:
+        return f"They look like the numbers of rows that a program wrote; to leave them out, {by_name}"
     if dropping:
-        return f"They do not look like identifiers, which --drop-identifiers leaves out; {by_schema}."
+        return f"They do not look like identifiers, which --drop-identifiers leaves out; {by_name}"
     if len(identifiers) == len(differing):
         return "They look like identifiers: leave them out of the audit with --drop-identifiers."
-    rest = f"To leave them out of the audit, {by_schema}"
     if identifiers:
-        return f"{rest}, and identifiers with --drop-identifiers."
-    return f"{rest}; name one that says whose row it is with --person."
+        return f"To leave them out, {by_name} (identifiers: --drop-identifiers)"
+    return f"To leave them out, {by_name} (one that says whose row it is: --person)"
+
+
+_MOST_NAMED = 3  # columns of a command to be typed
+
+
+def _counts_rows(name: str) -> bool:
+    """Whether a column is called as programs call the numbers of rows that they write beside them."""
+    return name.strip().lower() in {"", "index", "level_0", "__index_level_0__"} or name.startswith(
+        "Unnamed: "
+    )
 
 
 def dropped(

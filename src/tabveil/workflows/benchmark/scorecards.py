@@ -94,7 +94,7 @@ def _no_zero(trials: CurveCells) -> str | None:
     if trials.varied == "modifier":
         return _CIRCUMSTANCES
     if trials.series.model in UNKNOWN:
-        return "what the generator betrays is not known"
+        return "what the generator reveals is not known"
     if NOTHING not in trials.levels:
         return "no level without any risk was tried"
     return None if trials.answered(NOTHING) else _NO_ANSWERS

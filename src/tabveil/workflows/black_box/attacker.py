@@ -83,10 +83,10 @@ def attack(
     size_limit: float = SIZE_LIMIT,
     progress: Listener | None = None,
 ) -> ShadowResult:
-    """How much does a generator betray about single people to somebody who owns it?
+    """How much does a generator reveal about single people to somebody who owns it?
 
     The generator is fitted again and again, each time with some of the targets and without the others. An
-    attacker learns from half of the releases what betrays that a target was in, and tells it for the other
+    attacker learns from half of the releases what shows that a target was in, and tells it for the other
     half.
 
     Parameters

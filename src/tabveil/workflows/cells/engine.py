@@ -4,20 +4,15 @@ If a process of many is lost, others get its work; if the whole run is, the next
 goes on.
 """
 
-import logging
-import signal
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from ipaddress import ip_address
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from tabveil.core.cluster import as_completed, cluster
 from tabveil.core.workers import available_threads
-from tabveil.errors import ParameterError
 from tabveil.workflows.cells.processes import Processes
 from tabveil.workflows.cells.tasks import Run, Shared, Task, TaskEnd, perform, run_here
 
@@ -58,12 +53,10 @@ def engine(
 
 def run_on_cluster(client: Any, tasks: Iterable[Task]) -> Iterator[TaskEnd]:  # noqa: ANN401 - Dask's own
     """Hand tasks to Dask, a bounded number at a time; what they need is made once, wherever."""
-    import distributed  # noqa: PLC0415 - an extra
-
     # A task may use all threads where one process works alone.
     threads = 1 if len(client.scheduler_info(n_workers=-1)["workers"]) > 1 else available_threads()
     kept: dict[Any, tuple[str, Any]] = {}  # of what is needed, the latest of each kind
-    left, keys, waiting = iter(tasks), dict[str, str](), distributed.as_completed(loop=client.loop)
+    left, keys, waiting = iter(tasks), dict[str, str](), as_completed(client)
 
     def submit(task: Task) -> Any:  # noqa: ANN401 - Dask's own
         given: list[Any] = []
@@ -93,77 +86,3 @@ def run_on_cluster(client: Any, tasks: Iterable[Task]) -> Iterator[TaskEnd]:  # 
 
 
 _MOST_WAITING = 2000  # tasks are handed out at once: a scheduler slows down under tens of thousands
-_SECONDS_TO_ANSWER = 10
-
-
-@contextmanager
-def cluster(scheduler: str, code: Sequence[str | Path], *, owner: str) -> Iterator[Any]:
-    """Hand out a client of Dask's scheduler at this address, or complain for ``owner``."""
-    try:
-        from distributed import Client  # noqa: PLC0415 - an extra
-        from distributed.diagnostics.plugin import UploadFile  # noqa: PLC0415 - as the last
-    except ModuleNotFoundError:
-        raise ParameterError(
-            owner, "distributed is not installed; install tabveil[cluster] to use it."
-        ) from None
-    require_guarded(scheduler, owner=owner, what="the scheduler")
-    log = logging.getLogger("distributed")
-    with ExitStack() as stack:
-        stack.callback(log.setLevel, log.level)
-        log.setLevel(logging.CRITICAL + 1)  # what an interruption cuts off is called critical there
-        try:
-            with _ctrl_c_later():  # half a client could not be closed
-                client = stack.enter_context(
-                    Client(scheduler, timeout=_SECONDS_TO_ANSWER, set_as_default=False)
-                )
-        except (OSError, ValueError, TypeError, TimeoutError):
-            raise ParameterError(owner, f"no scheduler answers at {scheduler}.") from None
-        for address in client.scheduler_info(n_workers=-1)["workers"]:
-            require_guarded(address, owner=owner, what="a worker")
-        for path in code:  # for workers that join later, too; of plugins of one name, the last would stay
-            client.register_plugin(UploadFile(str(path)), name=f"code {path}")
-        yield client
-
-
-@contextmanager
-def _ctrl_c_later() -> Iterator[None]:
-    """Let Ctrl-C be heard when the block is done."""
-    heard: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
-    if not callable(before) or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if heard:
-            before(heard[0], None)
-
-
-def require_guarded(address: str, *, owner: str, what: str) -> None:
-    """Refuse an address to which rows of people would travel in clear.
-
-    >>> require_guarded("tcp://10.1.2.3:8786", owner="benchmark", what="the scheduler")
-    Traceback (most recent call last):
-    ...
-    tabveil.errors.ParameterError: benchmark: rows would travel in clear to the scheduler at tcp://10.1.2.3:8786...
-    """
-    parts = urlsplit(address if "://" in address else f"tcp://{address}")
-    if parts.scheme in {"tls", "inproc"} or _is_here(parts.hostname or ""):
-        return
-    raise ParameterError(
-        owner,
-        f"rows would travel in clear to {what} at {address}.",
-        hint="Beyond this machine, start scheduler and workers with TLS and give its address as tls://….",
-    )
-
-
-def _is_here(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:  # a name
-        return False

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from numpy.random import Generator
 
 from tabveil.core import check, wording
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.rng import stream
 from tabveil.core.settings.registry import SettingType, as_given, check_names, make, settings_of, values_of
 from tabveil.core.storage.files import refuse_existing
@@ -20,15 +21,20 @@ from tabveil.errors import ParameterError
 from tabveil.protocols import Model, Synthesizer
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.dependencies import dependencies_of
+from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid
 from tabveil.synthesis.generators.models import require_model, require_synthesizer
 from tabveil.synthesis.generators.persons import RowsOfPeople
 from tabveil.synthesis.generators.privacy import PARTLY, PUBLIC, SEED_GIVEN, too_likely
 from tabveil.synthesis.generators.rare_values import pool_rare_labels
+from tabveil.synthesis.generators.trees.synthesizer import Trees
 from tabveil.tables.reading import Layout, LoadedTable, declare, load_table
 from tabveil.tables.reading.layout import without_unused_labels
 from tabveil.tables.reading.raw_column import Kind
 from tabveil.workflows.synthesizing import left_open
+from tabveil.workflows.synthesizing.arranging import arrange
+from tabveil.workflows.synthesizing.finding import KnownTable
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers, SetAside, set_aside
+from tabveil.workflows.synthesizing.learned_form import LearnedForm
 from tabveil.workflows.synthesizing.table_model import TableModel, stated_by, whole_rows, whole_seed
 
 RareLabels = Literal["pool", "keep"]
@@ -56,7 +62,7 @@ def synthesize(
 ) -> Any:  # noqa: ANN401 - the kind of table that came in
     """Learn a table and return new rows that look like it: the same columns, types and order.
 
-    A synthetic table can still betray the people it was learned from: audit it before it leaves the house.
+    A synthetic table can still reveal data of the people it was learned from: audit it before you release it.
 
     Parameters
     ----------
@@ -80,8 +86,9 @@ def synthesize(
     missing
         Texts that stand for a missing value, such as ``"?"``.
     rare_labels
-        ``"pool"`` learns labels that fewer than ten rows share as other labels of their column, ``"keep"`` as
-        they are, so that the rows may tell a name that only one person has. Declared labels are kept either
+        ``"pool"`` learns labels that fewer than ten rows share as one, ``"other"`` (as other labels of their
+        column where fewer than ten rows have any), ``"keep"`` as they are, so that the rows may tell a name
+        that only one person has. Declared labels are kept either
         way, and so are those of ordered columns and of booleans. The generator ``copy`` keeps all labels, and
         private ones have a promise of their own.
     identifiers
@@ -177,6 +184,8 @@ class Lesson:
     seed_given: bool  # by somebody, so that it may be guessed
     table: Table
     layout: Layout
+    released: Layout  # of the rows that will be drawn
+    form: LearnedForm
     declared: tuple[str, ...]  # columns to be learned whose domain a schema says
     loaded: LoadedTable
     set_aside: SetAside
@@ -197,7 +206,8 @@ class Lesson:
             warnings.append(SEED_GIVEN)
         return TableModel(
             model=model,
-            layout=self.layout,
+            layout=self.released,
+            form=self.form,
             declared=self.loaded.declared,
             fresh=self.set_aside.fresh,
             notes=(*self.notes, *warnings),
@@ -233,6 +243,7 @@ def prepare(
     loaded = data
     if not isinstance(data, LoadedTable):
         loaded = load_table(data, schema=schema, missing=missing, form_by_schema=by_schema)
+    said = declare.read(schema)
     kept = set_aside(
         loaded, identifiers, by_schema=by_schema, looking=not private, rng=stream(fit_seed, "identifiers")
     )
@@ -246,18 +257,34 @@ def prepare(
     table, layout, notes = kept.table, kept.layout, (*loaded.notes, *kept.notes)
     if read and not private:  # private ones say so themselves
         notes += (left_open.note(read),)
-    if rare_labels == "pool" and pools_labels(synthesizer):
-        truths = {name for name, place in layout.columns.items() if place.kind is Kind.BOOLEAN}
+    truths = {name for name, place in layout.columns.items() if place.kind is Kind.BOOLEAN}
+    # Nobody's rows had to be read for labels that stand in the settings.
+    listed = loaded.declared.union(truths, synthesizer.names_labels)
+    form, places = LearnedForm(), layout
+    if takes_arranged(synthesizer):
+        known = KnownTable(
+            table=table,
+            layout=layout,
+            kept=listed,
+            explained=[name for name in table.schema.names if said.of(name) is not None],
+            named=named_in_settings(synthesizer, table.schema.names),
+            least=LEAST_SHARED if rare_labels == "pool" else 1,
+        )
+        arranged = arrange(
+            known, looking_up=synthesizer.keeps_dependencies, rng=stream(fit_seed, "rare labels")
+        )
+        table, places, form, notes = arranged.table, arranged.layout, arranged.form, (*notes, *arranged.notes)
+    elif rare_labels == "pool" and pools_labels(synthesizer):
         pooled = pool_rare_labels(
             table,
-            # Nobody's rows had to be read for labels that stand in the settings.
-            keep=loaded.declared.union(truths, synthesizer.names_labels),
+            keep=listed,
             dependencies=dependencies_of(table) if synthesizer.keeps_dependencies else (),
             rng=stream(fit_seed, "rare labels"),
         )
         if pooled.columns:
             others = set(table.schema.names) - set(pooled.columns)
             table, layout = without_unused_labels(pooled.table, layout, keep=others)
+            places = layout
             notes += (pooled.note,)
     _warn_of_labels(synthesizer, table.schema)
     return Lesson(
@@ -265,11 +292,13 @@ def prepare(
         seed=fit_seed,
         seed_given=seed is not None,
         table=table,
-        layout=layout,
+        layout=places,
+        released=layout,
+        form=form,
         declared=declared,
         loaded=loaded,
         set_aside=kept,
-        people=RowsOfPeople.of(loaded.table, person or declare.read(schema).person, deduplicated),
+        people=RowsOfPeople.of(loaded.table, person or said.person, deduplicated),
         notes=notes,
     )
 
@@ -285,8 +314,10 @@ def _require_learned(synthesizer: Synthesizer, before: Schema, kept: Schema) -> 
             )
 
 
-def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN401 - an Arrow table
-    """Draw rows from a stored model, as an Arrow table.
+def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN401 - as it was learned from
+    """Draw rows from a stored model, as the kind of table it learned from.
+
+    Where that was a file, or the model promises privacy and keeps nothing of what came, they are Arrow.
 
     The seed that the model was fitted with draws the same rows again; another one draws fresh rows.
     """
@@ -353,6 +384,23 @@ def is_private(synthesizer: Synthesizer) -> bool:
 def pools_labels(synthesizer: Synthesizer) -> bool:
     """Tell the synthesizers whose labels are pooled: not those with a promise, nor who copies on purpose."""
     return not is_private(synthesizer) and not synthesizer.copies_rows
+
+
+def takes_arranged(synthesizer: Synthesizer) -> bool:
+    """Tell the synthesizers that learn codes as labels and columns that determine each other as one.
+
+    Not those with a promise, whose rows must not be asked; nor who copies or memorizes on purpose; nor trees
+    as published, which are measured beside; nor a pipeline, whose steps speak of columns as they are.
+    """
+    if isinstance(synthesizer, Trees) and not synthesizer.careful:
+        return False
+    return pools_labels(synthesizer) and not isinstance(synthesizer, Hybrid)
+
+
+def named_in_settings(synthesizer: Synthesizer, names: Iterable[str]) -> set[str]:
+    """Return the columns that a generator's settings name: these must be learned under their names."""
+    listed = [item for item in values_of(synthesizer).values() if isinstance(item, (tuple, list))]
+    return {name for name in names if any(name in item for item in listed)}
 
 
 def wants_secret_seed(synthesizer: Synthesizer) -> bool:

@@ -3,9 +3,12 @@
 import json
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
+
+import numpy as np
 
 from tabveil.core import check
 from tabveil.core.rng import stream
@@ -20,9 +23,10 @@ from tabveil.synthesis.generators.hybrid.synthesizer import HybridModel
 from tabveil.synthesis.generators.persons import RowsOfPeople
 from tabveil.tables import reading as frame
 from tabveil.tables.reading import Layout, layout_json
-from tabveil.tables.reading.layout import ColumnLayout, without_unused_labels
+from tabveil.tables.reading.layout import ColumnLayout, Library, without_unused_labels
 from tabveil.tables.reading.raw_column import Kind
 from tabveil.workflows.synthesizing.fresh_identifiers import MOST_ROWS, FreshColumn, note, with_fresh
+from tabveil.workflows.synthesizing.learned_form import LearnedForm
 
 LAYOUT = "layout.json"
 _DAY = 86_400_000_000  # microseconds
@@ -64,13 +68,14 @@ class TableModel:
     layout: Layout
     declared: frozenset[str]
     fresh: tuple[FreshColumn, ...] = ()
+    form: LearnedForm = field(default_factory=LearnedForm)
     people: RowsOfPeople = field(default_factory=RowsOfPeople)
     notes: tuple[str, ...] = ()
     n_rows: int | None = None  # learned from; None once stored
     left_out: tuple[str, ...] = ()  # identifiers that the rows come without; none once stored
 
     def __post_init__(self) -> None:
-        if not _belong_together(self.model.schema, self.layout, self.fresh):
+        if not _belong_together(self.model.schema, self.form, self.layout, self.fresh):
             raise ParameterError(self.model.name, "the model must have the columns that were learned.")
         if not _keeps_to(self.account.privacy, self.declared):
             raise ParameterError(self.model.name, "the promise calls columns public that no schema declares.")
@@ -94,6 +99,8 @@ class TableModel:
         if not isinstance(table, Table) or table.schema != schema or len(table) != rows:
             raise ParameterError(name, f"sample must return a Table of its schema with {rows} rows.")
         table = table.take(random_order(table, rng=stream(seed, "order", name)))
+        table = self.form.restored(table)
+        table = table.select([column for column in self.layout.columns if column in table.schema.names])
         table, layout = without_unused_labels(table, self.layout, keep=self.declared)
         if self.fresh:
             table, layout = with_fresh(table, layout, self.fresh, rng=stream(seed, "identifiers", name))
@@ -107,8 +114,13 @@ class TableModel:
                 raise ParameterError(self.model.name, f"save must not write {LAYOUT}, the form of its data.")
             about = {
                 **layout_json.to_json(self.layout),
+                # Under a promise what is stored follows from the schema, and from nothing that came.
+                "library": (
+                    self.layout.library if self.account.privacy is None else Library.FILE
+                ).name.lower(),
                 "declared": sorted(self.declared),
                 "fresh": [to_plain(item) for item in self.fresh],
+                "form": to_plain(self.form),
                 "people": to_plain(self.people.stored()),
             }
             write_text(place / LAYOUT, json.dumps(about, indent=1) + "\n")
@@ -118,12 +130,20 @@ class TableModel:
         """Open what :meth:`save` wrote."""
         place = Path(folder)
         model = load_model(place)
-        layout, declared, fresh, people = _read_layout(place)
+        layout, declared, fresh, form, people = _read_layout(place)
         privacy = Account.of(model).privacy
-        if not _belong_together(model.schema, layout, fresh) or not _keeps_to(privacy, declared):
+        if not _belong_together(model.schema, form, layout, fresh) or not _keeps_to(privacy, declared):
             raise ParameterError(place, f"{LAYOUT} belongs to another model; fit the model again.")
         said = (note(fresh),) if fresh else ()
-        return cls(model=model, layout=layout, declared=declared, fresh=fresh, people=people, notes=said)
+        return cls(
+            model=model,
+            layout=layout,
+            declared=declared,
+            fresh=fresh,
+            form=form,
+            people=people,
+            notes=said,
+        )
 
 
 def stated_by(model: Model) -> tuple[float, float] | None:
@@ -134,14 +154,19 @@ def stated_by(model: Model) -> tuple[float, float] | None:
     return model.promises.stated if isinstance(model, HybridModel) else None
 
 
-def _read_layout(place: Path) -> tuple[Layout, frozenset[str], tuple[FreshColumn, ...], RowsOfPeople]:
-    """Return the form of the data, the columns declared, those of fresh identifiers, and rows of people."""
+def _read_layout(
+    place: Path,
+) -> tuple[Layout, frozenset[str], tuple[FreshColumn, ...], LearnedForm, RowsOfPeople]:
+    """Return the form of the data, columns declared, fresh identifiers, the way back, and rows of people."""
     try:
         about = read_json(place / LAYOUT)
         layout = layout_json.from_json(about)
+        library = Library[require_plain(str, about.get("library", "file"), "library").upper()]
+        layout = replace(layout, library=_here(library))
         declared = frozenset(require_plain(tuple[str, ...], about.get("declared"), "declared"))
         fresh = require_plain(tuple[FreshColumn, ...], about.get("fresh", ()), "fresh")
-        return layout, declared, fresh, require_plain(RowsOfPeople, about.get("people", {}), "people")
+        form = require_plain(LearnedForm, about.get("form", {}), "form")
+        return layout, declared, fresh, form, require_plain(RowsOfPeople, about.get("people", {}), "people")
     except FileNotFoundError:
         raise ParameterError(
             place, "the model was stored without the form of its data; use tabveil.load_model in Python."
@@ -150,12 +175,24 @@ def _read_layout(place: Path) -> tuple[Layout, frozenset[str], tuple[FreshColumn
         raise ParameterError(place, error) from None
     except Unreadable as error:
         raise ParameterError(place, f"{LAYOUT} cannot be read: {error}; fit the model again.") from error
-    except (OSError, RecursionError) as error:
+    except (OSError, KeyError, RecursionError) as error:
         raise ParameterError(place, f"{LAYOUT} cannot be read; fit the model again.") from error
 
 
-def _belong_together(schema: Schema, layout: Layout, fresh: Sequence[FreshColumn]) -> bool:
-    """Whether the layout says of every column, learned or fresh, and of no other how values are written."""
+def _here(library: Library) -> Library:
+    """Return the library that rows leave in: Arrow where the one that the data came in is not installed."""
+    if library is Library.POLARS and find_spec("polars") is None:
+        return Library.ARROW
+    return library
+
+
+def _belong_together(
+    learned: Schema, form: LearnedForm, layout: Layout, fresh: Sequence[FreshColumn]
+) -> bool:
+    """Whether the layout says of every column, drawn or fresh, and of no other how values are written."""
+    if not form.sound(learned):
+        return False
+    schema = form.restored(Table(schema=learned, values=np.empty((0, len(learned))))).schema
     names = [*schema.names, *(item.name for item in fresh)]
     return (
         sorted(layout.columns) == sorted(names)

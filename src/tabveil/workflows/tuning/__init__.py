@@ -128,6 +128,7 @@ def tune(
     config: Tuning | str | Path | Mapping[str, Any],
     store: str | Path,
     *,
+    data: Any = None,  # noqa: ANN401 - a path or a table of any dataframe library
     workers: int | None = None,
     scheduler: str | None = None,
     code: Sequence[str | Path] = (),
@@ -142,10 +143,14 @@ def tune(
         What to search: a file, a mapping, or a :class:`Tuning`.
     store
         The folder that keeps what is measured; the same search with the same store goes on where it was.
+    data
+        The rows, in the place of those that ``config`` names: a path, or a table of pandas, polars or Arrow.
     workers, scheduler, code, retry, progress
         As in :func:`tabveil.workflows.benchmark.run`; files of ``code`` may bring generators, too.
     """
-    tuning = config if isinstance(config, Tuning) else Tuning.read(config)
+    if data is not None and isinstance(config, Tuning):
+        raise ParameterError("tune", "data belongs to a file or a mapping; this search was read already.")
+    tuning = config if isinstance(config, Tuning) else Tuning.read(config, data=data)
     if workers is not None:
         check.at_least("tune", "workers", workers, 1)
     searcher, place = searcher_of(tuning), Store(Path(store).absolute())

@@ -24,11 +24,13 @@ from tabveil.core.rng import stream
 from tabveil.core.settings import yaml_files
 from tabveil.core.settings.registry import check_names, settings_of
 from tabveil.core.settings.yaml_files import Strict
+from tabveil.core.table import Table
 from tabveil.core.wording import clean
 from tabveil.errors import ParameterError, TabveilError, told
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.hybrid.plain_settings import with_paths_from
 from tabveil.synthesis.risks import Generated
+from tabveil.tables.reading import load_table
 from tabveil.workflows.benchmark.study import DATASETS, DatasetChoice, first_fault, read_dataset
 from tabveil.workflows.tuning.space import OWNER as SEARCH
 from tabveil.workflows.tuning.space import Choices, Dimension, Point, SearchSpace, key_of, new_points
@@ -40,6 +42,19 @@ _MOST_ATTEMPTS = 200
 """So many combinations are tried before a value is said to go with none."""
 
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GivenRows:
+    """Rows that somebody handed over."""
+
+    rows: Table
+
+    name: ClassVar[str] = "data"
+
+    def load(self) -> Table:
+        """Return them."""
+        return self.rows
 
 
 class _Said(Strict):
@@ -90,13 +105,18 @@ class Tuning:
     folder: Path
 
     @classmethod
-    def read(cls, source: str | Path | Mapping[str, Any]) -> Self:
-        """Read a file (YAML, JSON) or a mapping, or say in one line what is wrong with it."""
+    def read(cls, source: str | Path | Mapping[str, Any], *, data: Any = None) -> Self:  # noqa: ANN401 - any table
+        """Read a file (YAML, JSON) or a mapping, or say in one line what is wrong with it.
+
+        ``data`` are rows that take the place of those it names.
+        """
         where = yaml_files.place(source, "tuning")
         given = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
         if not isinstance(given, Mapping):
             raise ParameterError(where, "the top level must hold settings, such as 'data: patients.csv'.")
         folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
+        if data is not None:
+            given = {**given, "data": GivenRows(rows=load_table(data).table)}
         try:
             return cls._of(_Said.model_validate(_with_schema(given)), folder)
         except ValidationError as error:

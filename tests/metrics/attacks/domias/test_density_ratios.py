@@ -161,7 +161,7 @@ def test_a_copied_outlier_stands_out():
     train, synthetic = fresh.train.values.copy(), fresh.synthetic.values.copy()
     train[7] = synthetic[7] = [5, -5, 5, -5]
     found = ask(split(fresh.schema, train, fresh.control.values, synthetic), n_attacks=None)
-    scores = {item.table: dict(zip(item.rows, item.values, strict=True)) for item in found.scores}
+    scores = {item.table: dict(zip(item.rows, item.values, strict=True)) for item in found.sensitive_scores}
     assert max(scores["train"], key=scores["train"].get) == 7
     assert scores["train"][7] > max(scores["control"].values()) + 1
 
@@ -170,8 +170,8 @@ def test_the_reference_is_not_tested():
     tables = population("mixed", (100, 80, 100), seed=4)
     found = ask(tables, n_attacks=None)
     assert found.details["n_reference"] == 20
-    assert [len(item.rows) for item in found.scores] == [100, 60]
-    assert [len(item.rows) for item in ask(tables).scores] == [100, 60]
+    assert [len(item.rows) for item in found.sensitive_scores] == [100, 60]
+    assert [len(item.rows) for item in ask(tables).sensitive_scores] == [100, 60]
     reference, (_, control) = set_aside(tables, 0.25, None, rng=np.random.default_rng(0))
     together = np.concatenate([reference.row_hash(), control.table.row_hash()])
     np.testing.assert_array_equal(np.sort(together), np.sort(tables.control.row_hash()))
@@ -207,7 +207,11 @@ def test_variants():
     assert outliers.details["n_tested"] == {"train": 30, "control": 30}
     papers = ask(tables, tested="outlying_members")
     assert OUTLYING_MEMBERS in papers.notes
-    of_train = [item.rows.tolist() for item in (*outliers.scores, *papers.scores) if item.table == "train"]
+    of_train = [
+        item.rows.tolist()
+        for item in (*outliers.sensitive_scores, *papers.sensitive_scores)
+        if item.table == "train"
+    ]
     assert of_train[0] == of_train[1]
     assert ask(tables, bandwidth="silverman").risk.low > 0
 
@@ -241,7 +245,7 @@ def test_outlying_people_are_tested_with_all_of_their_rows(tested):
     tables = patients((60, 80, 60), seed=1, most=6)
     result = ask(tables, tested=tested, outlier_share=0.2)
     assert result.details["n_tested"] == {"train": 12, "control": 12}  # a fifth; a quarter is set aside
-    for side, scored in zip((tables.train, tables.control), result.scores, strict=True):
+    for side, scored in zip((tables.train, tables.control), result.sensitive_scores, strict=True):
         whose = np.isin(side.people, side.people[scored.rows])
         assert sorted(scored.rows) == np.flatnonzero(whose).tolist()
         assert len(scored.rows) > 12

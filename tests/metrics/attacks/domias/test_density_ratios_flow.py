@@ -94,8 +94,8 @@ def test_an_answer_that_repeats_and_leaves_torch_alone(torch):
     assert torch.equal(state, torch.get_rng_state())
     assert torch.get_num_threads() == threads
     assert first.details["n_reference"] == 45
-    assert [len(item.rows) for item in first.scores] == [120, 45]
-    assert all(np.isfinite(item.values).all() for item in first.scores)
+    assert [len(item.rows) for item in first.sensitive_scores] == [120, 45]
+    assert all(np.isfinite(item.values).all() for item in first.sensitive_scores)
     assert first.risk.low <= first.risk.value <= first.risk.high
     order = np.random.default_rng(0).permutation(120)
     moved = split(

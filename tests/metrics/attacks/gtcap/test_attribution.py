@@ -53,7 +53,7 @@ def test_by_hand():
     # "no" is the most frequent label of the release (the first of equals): right for one of two women.
     assert result.baseline.value == (1 / 2 + 1) / 2
     assert "Not informative" in result.notes[0]
-    train_scores, control_scores = result.scores
+    train_scores, control_scores = result.sensitive_scores
     assert train_scores.values.tolist() == [1 / 2, 0, 0, 1]
     assert control_scores.values.tolist() == [0, 0, 0, 0]
 
@@ -248,7 +248,7 @@ def test_without_control():
     assert result.attack.value == 1
     assert result.baseline.value == 0.5
     assert result.notes[0] == NO_CONTROL
-    assert [scores.table for scores in result.scores] == ["train"]
+    assert [scores.table for scores in result.sensitive_scores] == ["train"]
 
 
 def test_no_room_where_control_is_all_true():
@@ -356,7 +356,9 @@ def test_everybody_counts_once_by_hand():
     assert found["exposed_train"] == pytest.approx(2 / 3 + 0 + 1)
     assert found["exposed_control"] == 0
     assert result.gain.value == pytest.approx(5 / 9)
-    np.testing.assert_allclose(result.scores[0].values, [1 / 3, 1 / 3, 1 / 3, 0, 1, 1, 1])  # of the person
+    np.testing.assert_allclose(
+        result.sensitive_scores[0].values, [1 / 3, 1 / 3, 1 / 3, 0, 1, 1, 1]
+    )  # of the person
 
 
 @pytest.mark.parametrize("weighting", ["hard", "soft"])

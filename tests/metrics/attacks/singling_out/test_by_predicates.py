@@ -23,6 +23,7 @@ from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOut
 from tabveil.metrics.attacks.singling_out.descriptions import rows_a_person
 from tabveil.metrics.attacks.singling_out.isolation import Isolation, combinations
+from tabveil.metrics.attacks.singling_out.predicate_kernels import add_pairs
 from tabveil.metrics.attacks.singling_out.predicates import Matches
 
 NAN = np.nan
@@ -95,7 +96,7 @@ def test_equal_people_are_not_singled_out():
     assert by_hand(WINDOWS, "window 0.2, all columns", train, control, synthetic) == (2, 0, 2)
     dropping = SinglingOut(n_columns=(), widths=(0.2,), deduplicate=True, column_sets=False)
     assert by_hand(dropping, "window 0.2, all columns", train, control, synthetic) == (2, 1, 2)
-    scores = ask(dropping, split(SCHEMA, train, control, synthetic)).scores[0]
+    scores = ask(dropping, split(SCHEMA, train, control, synthetic)).sensitive_scores[0]
     assert scores.rows.shape == (3,)
 
 
@@ -240,7 +241,7 @@ def test_leaked_people_score_higher():
     values = tables.synthetic.values.copy()
     values[:60] = tables.train.values[:60]
     result = ask(SinglingOut(), split(tables.schema, tables.train.values, tables.control.values, values))
-    train, control = result.scores
+    train, control = result.sensitive_scores
     assert (train.table, control.table) == ("train", "control")
     score = np.empty(300)
     score[train.rows] = train.values
@@ -254,7 +255,7 @@ def test_without_control_there_is_no_risk():
     assert result.risk is result.control is None
     assert result.attack.value > result.baseline.value
     assert result.notes[0].startswith("No control")
-    assert [scores.table for scores in result.scores] == ["train"]
+    assert [scores.table for scores in result.sensitive_scores] == ["train"]
     assert all(entry["risk"] is None for entry in by_name(result).values())
 
 
@@ -287,6 +288,17 @@ def test_the_columns_that_single_people_out_are_named():
     assert first.train > 2 * first.control
     assert all({"a", "b"} & set(item.columns) for item in result.combinations)
     assert Result.from_json(json.loads(json.dumps(result.to_json()))).combinations == result.combinations
+
+
+def test_pairs_of_columns_weigh_what_the_descriptions_with_both_do():
+    rng = np.random.default_rng(0)
+    columns = np.array([rng.permutation(7)[:4] for _ in range(200)], dtype=np.int32)
+    weights = rng.integers(0, 3, 200).astype(float)
+    used = np.zeros((200, 7))
+    np.put_along_axis(used, columns.astype(int), 1.0, axis=1)
+    sums = np.zeros((7, 7))
+    add_pairs(columns, weights, sums)
+    np.testing.assert_array_equal(sums, np.triu(used.T @ (used * weights[:, None]), 1))
 
 
 def test_combinations_by_hand():
@@ -332,7 +344,7 @@ def test_several_rows_of_one_person_by_hand():
     assert result.gain.value == 0
     assert result.gain.n == 3
     assert "up to 3 synthetic rows" in result.notes[-1]
-    train_scores, control_scores = result.scores
+    train_scores, control_scores = result.sensitive_scores
     assert set(train_scores.rows[train_scores.values > 0]) == {0, 1, 3}  # all rows of whom it is about
     assert set(control_scores.rows[control_scores.values > 0]) == {2, 3, 4}
     of_rows = by_name(ask(UNIVARIATE, split(SCHEMA, train, control, synthetic[:5])))["univariate"]

@@ -52,7 +52,7 @@ def test_by_hand():
     assert by_name(found)["full names in name"].facts["train_holding"] == 2
     assert by_name(found)["full names in name"].attack.value == 1 / 4
     assert by_name(found)["e-mail addresses in mail"].attack.value == 1 / 4
-    assert found.scores[0].values.tolist() == [1, 1, 0, 0]
+    assert found.sensitive_scores[0].values.tolist() == [1, 1, 0, 0]
 
 
 def test_a_part_of_a_name_counts_a_tenth():
@@ -249,7 +249,7 @@ def test_a_name_in_many_rows_of_a_person_is_one_persons():
     assert whole.control.value == 1  # one by the name, one by the address in one of three rows
     assert by_name(found)["full names in name"].facts["train_holding"] == 2
     assert found.details["train_people"] == 1
-    assert found.scores[0].values.tolist() == [1.0] * 20 + [0.0]  # rows are still rows
+    assert found.sensitive_scores[0].values.tolist() == [1.0] * 20 + [0.0]  # rows are still rows
     assert by_name(ask(tables))["all kinds, weighted"].attack.value == 20 / 21
 
 

@@ -27,7 +27,7 @@ def test_by_hand():
     assert eight.attack.value == sixteen.attack.value == 0  # no text has so many words
     assert found.details["longest_passage_train"] == 4
     assert found.details["longest_passage_control"] is None  # "two birds" are no passage
-    assert found.scores[0].values.tolist() == [1, 0, 1, 0]
+    assert found.sensitive_scores[0].values.tolist() == [1, 0, 1, 0]
 
 
 def test_a_part_of_a_short_text_is_no_passage():
@@ -211,7 +211,7 @@ def test_a_passage_in_many_texts_of_a_person_is_their_own():
     first = found.configurations[0]
     assert (first.facts["train_people"], first.attack.value) == (1, 1 / 3)
     assert (first.control.value, first.control.n) == (0, 3)
-    assert found.scores[0].values.tolist() == [1.0] * 6 + [0.0] * 3
+    assert found.sensitive_scores[0].values.tolist() == [1.0] * 6 + [0.0] * 3
     assert ask(tables, n_words=6).attack.value == 0  # six people's would be nobody's own
 
 

@@ -121,6 +121,7 @@ class DomiasKde(TellsMembers, Attack):
     reference_share: float = 0.25
 
     name: ClassVar[str] = "domias_kde"
+    cell_bytes: ClassVar[float] = 20.0
     title: ClassVar[str] = "Membership by density (DOMIAS)"
     cost: ClassVar[Cost] = "slow"
     reference: ClassVar[bool] = True

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check, workers
+from tabveil.core.crew import once
+from tabveil.core.drawn import Asked
 from tabveil.core.estimate import Estimate, chance_of_difference, difference, known, over_all, risk_toward
 from tabveil.core.findings import Setting
 from tabveil.core.result import Labels, Result, Role, Scores
@@ -64,9 +65,9 @@ class Attribution(SecretAttack):
 
     A larger table has more people with any given keys by its size alone. Both scores are therefore those
     expected for samples as large as the smaller table (in closed form, nothing is drawn), and ``worst`` is
-    what claims about real people would score there: 1 at equal sizes. Claims about the same person stand or
-    fall together; the errors are those of a jackknife over real rows, also in closed form. The headline is
-    the configuration with the largest lower bound of its gain, among intervals that hold for all of them
+    what claims about real people would score there: 1 at equal sizes. Claims about the same person are right
+    or wrong together; the errors are those of a jackknife over real rows, also in closed form. The headline
+    is the configuration with the largest lower bound of its gain, among intervals that hold for all of them
     together (Šidák); each is in ``details``.
 
     References
@@ -84,6 +85,7 @@ class Attribution(SecretAttack):
     n_attacks: int | None = None
 
     name: ClassVar[str] = "gtcap"
+    cell_bytes: ClassVar[float] = 56.0
     title: ClassVar[str] = "Claims about a target (GTCAP)"
     word: ClassVar[str] = "target"
     labels: ClassVar[Labels] = Labels(
@@ -96,6 +98,10 @@ class Attribution(SecretAttack):
         for radius in self.radii:
             check.below_one("Attribution", "every radius in radii", radius)
         check.one_of("Attribution", "weighting", self.weighting, ("hard", "soft"))
+
+    def asked(self) -> Asked:
+        """People are asked, by what the release claims of them."""
+        return "people, by claims"
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Check every claim against train and control."""
@@ -228,11 +234,11 @@ class CheckedClaims:
         """The number of people at which both sides are compared."""
         return min(self.train.n_people, self.control.n_people) or self.train.n_people
 
-    @cached_property
+    @once
     def _worst(self) -> float:
         return self.train.worst(self._chance)
 
-    @cached_property
+    @once
     def _scored(self) -> tuple[Callable[[float], Estimate], Callable[[float], Estimate] | None]:
         """The scores of train and control, each with its interval at a level of confidence."""
         others = self.control.n_people

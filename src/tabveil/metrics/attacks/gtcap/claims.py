@@ -9,12 +9,13 @@ single rows. Where people have several rows, only rows of the same person are of
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from tabveil.core import workers
+from tabveil.core.crew import once
 from tabveil.core.estimate import CONFIDENCE, Estimate, mean_share, probit
 from tabveil.core.result import Role
 from tabveil.core.sampling import group_equal_rows
@@ -266,7 +267,7 @@ class ClaimAnswer:
         """The number of people that each line of :meth:`weigh` is about."""
         return self.real.counts if self.real.people is None else np.ones(self.n_people)
 
-    @cached_property
+    @once
     def exposure(self) -> tuple[Floats, Floats]:
         """Return for every kind of row, or every person, the share of the claims about it that are true.
 

@@ -79,7 +79,7 @@ class SinglingOut(DescriptionAttack):
     For windows, equal synthetic rows are one: whoever is released twice is described all the same. Real rows
     are not de-duplicated: two people who are equal are not singled out. The headline is the configuration
     with the largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each
-    is in ``details``. The scan over sets of columns is one test, paid for by all sets tried (Tarone 1990),
+    is in ``details``. The scan over sets of columns is one test, corrected for all sets tried (Tarone 1990),
     beside that of all other configurations.
 
     References
@@ -99,6 +99,7 @@ class SinglingOut(DescriptionAttack):
 
     name: ClassVar[str] = "singling_out"
     title: ClassVar[str] = "Singling out"
+    cell_bytes: ClassVar[float] = 48.0
     by_equality: ClassVar[bool] = True  # sees values that are equal, and should see them as they are given
 
     def __post_init__(self) -> None:

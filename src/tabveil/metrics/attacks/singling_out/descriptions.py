@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
+from tabveil.core.drawn import Asked
 from tabveil.core.estimate import (
     Estimate,
     chance_of_difference,
@@ -128,6 +129,10 @@ class DescriptionAttack(Attack):
         super().__post_init__()
         for n_columns in self.n_columns:
             check.at_least(type(self).__name__, "number of columns", n_columns, 1)
+
+    def asked(self) -> Asked:
+        """People are asked, by what the release claims of them."""
+        return "people, by claims"
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Guess, and look who is found."""

@@ -12,7 +12,7 @@ from tabveil.core import workers
 from tabveil.core.findings import Combination
 from tabveil.core.table import Floats, Indices
 from tabveil.metrics.attacks.guessing import Tally
-from tabveil.metrics.attacks.singling_out.predicate_kernels import deal_people
+from tabveil.metrics.attacks.singling_out.predicate_kernels import add_pairs, deal_people
 from tabveil.metrics.attacks.singling_out.predicates import LISTED, Matches
 
 _DEALS = 300
@@ -152,17 +152,16 @@ def combinations(names: Sequence[str], made: Iterable[Isolation]) -> tuple[Combi
     another and are left out.
     """
     found: dict[tuple[int, int], tuple[float, Combination]] = {}
+    workers.announce_compilation(add_pairs)
     for item in made:
         if not 1 < item.columns.shape[1] < len(names):
             continue
-        used = np.zeros((len(item.columns), len(names)))
-        np.put_along_axis(used, item.columns.astype(np.int64), 1.0, axis=1)
         counts = []  # (d, d) each: descriptions with both columns that fit one person of train, of control
         for matches, n_people in ((item.train, item.n_train), (item.control, item.n_control)):
             chances = chance_of_one(int(matches.counts.max(initial=0)), max(n_people, 1), item.size)
-            fitting = chances[matches.counts] if n_people else np.zeros(len(used))
-            kept = fitting > 0
-            counts.append(used[kept].T @ (used[kept] * fitting[kept, None]))
+            fitting = chances[matches.counts] if n_people else np.zeros(len(item.columns))
+            counts.append(np.zeros((len(names), len(names))))
+            add_pairs(item.columns, fitting, counts[-1])
         train, control = counts
         sureness = (train - control) / np.sqrt(train + control + 1)
         for a, b in np.argwhere(np.triu(sureness > SURE, 1)):

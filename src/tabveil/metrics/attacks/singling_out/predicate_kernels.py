@@ -146,6 +146,21 @@ def count_people(codes, order, starts, offsets, columns, low, high, whose, n_peo
 
 
 @njit(cache=True, nogil=True)
+def add_pairs(columns, weights, sums):
+    """Add the weight (m,) of each predicate to the pairs of its ``columns`` (m, k), above the diagonal.
+
+    ``sums`` is (d, d). What weighs nothing is passed over.
+    """
+    for i in range(columns.shape[0]):
+        weight = weights[i]
+        if weight > 0:
+            for k in range(columns.shape[1]):
+                for other in range(k):
+                    a, b = columns[i, k], columns[i, other]
+                    sums[min(a, b), max(a, b)] += weight
+
+
+@njit(cache=True, nogil=True)
 def deal_people(
     counts_a, people_a, counts_b, people_b, n_a, chance_a, chance_b, share, seed, first, sums, squares
 ):

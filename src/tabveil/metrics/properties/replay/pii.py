@@ -60,7 +60,7 @@ class PiiReplay(Replay):
     -----
     ``attack`` is the share of training people of whom a value reappears, ``control`` the share of control
     people; a first name or a surname alone counts a tenth of a person, everything else a whole one. ``risk =
-    (attack - control) / (1 - control)``: 0 on average where values are not learned by heart, 1 where everyone
+    (attack - control) / (1 - control)``: 0 on average where values are not memorized, 1 where everyone
     is named. There is no ``baseline``. Without control people no risk is derived. Given the release, each
     person is named or not by themselves; so the rates are those of independent people, whatever the sizes.
     All kinds and columns are asked about together and one by one, in intervals that hold at once; the risk is

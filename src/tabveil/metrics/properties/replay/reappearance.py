@@ -80,7 +80,9 @@ class Replay(Metric):
             leading=lead.setting,
             configurations=tuple(configurations),
             details={"confidence_of_each": level, **details},
-            scores=(Scores(table="train", rows=np.arange(len(by_row)), values=by_row.astype(np.float64)),),
+            sensitive_scores=(
+                Scores(table="train", rows=np.arange(len(by_row)), values=by_row.astype(np.float64)),
+            ),
             notes=(*why, *notes),
         )
 

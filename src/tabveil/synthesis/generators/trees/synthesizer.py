@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core import check, wording
+from tabveil.core import check
 from tabveil.core.storage.arrays import (
     MOST_ROWS,
     Arrays,
@@ -180,7 +180,7 @@ class Trees(Maker):
     preset
         ``"careful"`` prunes the trees: each is grown from two thirds of the rows, and a split stays only if
         it also holds for the others, so that nobody is told apart by chance. What follows in a row goes with
-        its numbers as they were moved. ``"published"`` grows trees as synthpop does, which betrays people
+        its numbers as they were moved. ``"published"`` grows trees as synthpop does, which reveals people
         far beyond the default policy.
     caution
         How many standard errors beyond chance a split must hold for the other rows. Less keeps more of the
@@ -215,9 +215,10 @@ class Trees(Maker):
     label of its own. Labels are put in order for each tree anew, by what the column to be drawn is like in
     their rows; those with fewer rows than a leaf stand together. Labels nobody has are never drawn.
 
-    Where a column follows from another in every row, such as a description from its code, no pair is drawn
-    that the table does not have (not as published). The loss counts what is looked up as certain; a code that
-    is drawn among those which go with its description counts as drawn from the whole leaf.
+    Where a column follows from another in every row, such as a description from its code, values that ten
+    rows share are drawn in no pair that the table does not have (not as published). The loss counts what is
+    looked up as certain; a code that is drawn among those which go with its description counts as drawn from
+    the whole leaf.
 
     References
     ----------
@@ -291,7 +292,7 @@ class Trees(Maker):
             history=tuple(
                 Epoch(epoch=i, train=train, validation=loss) for i, (train, loss) in enumerate(losses)
             ),
-            notes=(*notes, *said, *_follows(chain)),
+            notes=(*notes, *said),
         )
 
     def _grow(
@@ -319,17 +320,6 @@ class Trees(Maker):
         sign = 1 if self.overfit is None else -1
         others.sort(key=lambda name: (sign * len(np.unique(table.column(name))), name))
         return tuple(table.schema.position(name) for name in (*first, *others))
-
-
-def _follows(chain: Chain) -> tuple[str, ...]:
-    """Say which columns follow from which, by name."""
-    names = [wording.name(each.column.name) for each in chain.levels]
-    found = [
-        *((k, each.visit) for k, each in enumerate(chain.agreements.looked_up) if each.visit >= 0),
-        *((each.visit, k) for k, each in enumerate(chain.agreements.drawn) if each.visit >= 0),
-    ]
-    said = ", ".join(f"{names[column]} from {names[source]}" for column, source in sorted(found))
-    return (f"Columns that follow from others, and do so in new rows: {said}.",) if found else ()
 
 
 def _encode(table: Table, visits: Sequence[int], levels: Sequence[CountedValues]) -> Codes:
