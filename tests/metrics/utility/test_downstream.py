@@ -8,6 +8,7 @@ from supplies.populations import SCHEMAS, population, rows, split
 
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.errors import NotApplicable, ParameterError
+from tabveil.metrics.utility.discriminator import discriminate
 from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.downstream import (
     choose_targets,
@@ -16,7 +17,7 @@ from tabveil.metrics.utility.downstream import (
     named_targets,
     predict_targets,
 )
-from tabveil.metrics.utility.joint import discrepancy, discriminate, relate, unbiased
+from tabveil.metrics.utility.joint import discrepancy, relate, unbiased
 
 NAN = np.nan
 

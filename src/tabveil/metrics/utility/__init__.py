@@ -15,6 +15,7 @@ from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.result import Omission
 from tabveil.core.table import Split
 from tabveil.errors import NotApplicable
+from tabveil.metrics.utility.discriminator import discriminate
 from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.downstream import choose_targets, named_targets, predict_targets
 from tabveil.metrics.utility.findings import (
@@ -32,7 +33,7 @@ from tabveil.metrics.utility.findings import (
     TargetUtility,
     Utility,
 )
-from tabveil.metrics.utility.joint import discrepancy, discriminate, relate
+from tabveil.metrics.utility.joint import discrepancy, relate
 from tabveil.metrics.utility.marginals import measure_columns
 from tabveil.metrics.utility.rules import RuleTables, find_rules
 

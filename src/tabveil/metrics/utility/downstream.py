@@ -13,9 +13,10 @@ from tabveil.core.people import sum_by_person
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.engines.boosting import STEPS, train
 from tabveil.errors import NotApplicable
+from tabveil.metrics.utility.discriminator import tell_apart
 from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.findings import Figure, TargetUtility
-from tabveil.metrics.utility.joint import Relations, tell_apart
+from tabveil.metrics.utility.joint import Relations
 from tabveil.tables.matrices.ordinal import shares_of_range
 
 N_TARGETS = 3
