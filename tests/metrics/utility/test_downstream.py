@@ -273,10 +273,10 @@ def test_wide_tables_choose_targets_with_few_labels(monkeypatch):
 
 def test_targets_are_named_or_refused():
     sides = sides_of(population("mixed", (50, 50, 50)))
-    assert named_targets("sex", sides) == ("sex",)
-    assert named_targets(["sex", "age", "sex"], sides) == ("age", "sex")
+    assert named_targets("sex", sides.real.schema.names) == ("sex",)
+    assert named_targets(["sex", "age", "sex"], sides.real.schema.names) == ("age", "sex")
     with pytest.raises(ParameterError, match="Did you mean 'region'"):
-        named_targets("regoin", sides)
+        named_targets("regoin", sides.real.schema.names)
 
 
 def test_rows_without_the_target_are_left_out():

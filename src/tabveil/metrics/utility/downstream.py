@@ -31,10 +31,10 @@ TWIN = 0.98  # a column this strongly associated with another is told by it: not
 SYNTHETIC, FRESH = range(2)
 
 
-def named_targets(target: str | Sequence[str] | None, sides: ComparedTables) -> tuple[str, ...]:
+def named_targets(target: str | Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
     """Check the columns a user names as targets."""
     names = () if target is None else (target,) if isinstance(target, str) else tuple(target)
-    check.known_names("utility", "column", names, sides.real.schema.names)
+    check.known_names("utility", "column", names, known)
     return tuple(sorted(set(names)))
 
 

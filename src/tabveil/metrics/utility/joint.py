@@ -158,12 +158,12 @@ def _prepare(column: Column, tables: Sequence[Table]) -> list[Cells]:
             return [Cells(cells=np.array(table.column(name))) for table in tables]
         case Categorical():
             levels = ComparedLevels.of(column, tables)
-            codes = _frequent(np.bincount(np.concatenate(levels.rows), minlength=len(levels)), len(tables))
+            codes = frequent(np.bincount(np.concatenate(levels.rows), minlength=len(levels)), len(tables))
             n_levels = int(codes.max()) + 1
             return [Cells(cells=codes[rows], n_levels=n_levels) for rows in levels.rows]
 
 
-def _frequent(counts: Indices, n_tables: int) -> Indices:
+def frequent(counts: Indices, n_tables: int, *, most: int = MOST_LEVELS) -> Indices:
     """Give the most frequent levels, missing among them, codes of their own and all others one code.
 
     A level seen in one table only would change Cramér's V of that table beyond all proportion. Where even all
@@ -172,7 +172,7 @@ def _frequent(counts: Indices, n_tables: int) -> Indices:
     least = LEAST_A_TABLE * n_tables
     rank = np.empty(len(counts), dtype=np.int64)
     rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
-    n_kept = min(int((counts >= least).sum()), MOST_LEVELS)
+    n_kept = min(int((counts >= least).sum()), most)
     rare = rank >= n_kept
     rest = n_kept if counts[rare].sum() >= least else max(n_kept - 1, 0)
     return np.where(rare, rest, rank)
