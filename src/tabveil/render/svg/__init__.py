@@ -33,6 +33,7 @@ from tabveil.render.svg.series import (
 )
 from tabveil.render.svg.style import STYLE
 from tabveil.render.svg.trade_offs import Checked, ReleasePoint, TradeOff, front, scatter
+from tabveil.render.svg.two_columns import two_columns
 
 __all__ = [
     "MOST_NAMED",
@@ -64,6 +65,7 @@ __all__ = [
     "roc",
     "scatter",
     "state_key",
+    "two_columns",
     "value_range",
     "way",
 ]
