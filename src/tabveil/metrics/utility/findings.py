@@ -255,8 +255,8 @@ MEANINGS: Mapping[str, Meaning] = {
         title="Total variation of pairs",
         question="Which share of the rows would have to change their values in two columns at once?",
         definition="½ Σ |p - q| over the cells of the two-way table of two columns, mean over all pairs; "
-        "numbers in about 10 equally full ranges, labels but the 9 most frequent taken together, missing "
-        "values a level of their own.",
+        "numbers in about 10 equally full ranges, labels but the 9 most frequent taken together; missing "
+        "values are one more label or range.",
         source="Gibbs and Su 2002",
     ),
     "jensen_shannon": Meaning(

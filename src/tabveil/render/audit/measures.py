@@ -57,9 +57,9 @@ class PairRow:
 
 
 FIDELITY_PARTS = {
-    "columns": ("Columns one by one", "one less the mean total variation of the columns"),
-    "pairs": ("Columns two by two", "one less the mean total variation of all pairs of columns"),
-    "rows": ("Whole rows", "what the discriminator leaves: two times its share of wrong guesses"),
+    "columns": ("Columns one by one", "1 minus the mean total variation of the columns"),
+    "pairs": ("Columns two by two", "1 minus the mean total variation of all pairs of columns"),
+    "rows": ("Whole rows", "two times the share of rows that the discriminator guesses wrong, at most 1"),
 }
 """What each part of fidelity is called, and what it is."""
 
@@ -112,7 +112,7 @@ class Usefulness:
             figure.reference is not None and figure.value.value <= figure.reference.high
         ):
             return f"{right}, not clearly more than among real rows alone: no column tells."
-        right += " (a coin is for 50%)"
+        right += " (guessing: 50%)"
         if not self.utility.telling:
             return f"{right}. That is not due to few columns: without those that tell most it hardly changes."
         steps = [
