@@ -71,7 +71,7 @@ def _completed(people: Indices, hidden: Flags, lines: Flags) -> bool:
         unknown = out & (counts > 0)
         rest = np.flatnonzero(~out & (counts > 0))
         if len(rest) and unknown.any() and (unknown.sum() == 1 or counts[unknown].sum() < LEAST_SHARED):
-            alone = ~hidden[lines].any(axis=0)
+            alone = np.asarray(~hidden[lines].any(axis=0))
             out[min(rest, key=lambda place: (alone[place], counts[place], place))] = changed = True
     return changed
 
