@@ -13,13 +13,12 @@ from tabveil.render.svg.cells import shade
 from tabveil.render.svg.curves import level_name
 from tabveil.render.svg.style import OPACITIES
 
-_NAMES = 60.0, 132.0  # least and most room for the names of levels
+_NAMES = 60.0, 146.0  # least and most room for the names of levels
 _APART = 12.0  # between the two tables
 _ROW = 21.0
 _WIDEST = 40.0
 _GAP = 0.6  # between cells
 _DARK = 5  # shades from which on letters are light
-_LEAST_WRITTEN = 0.005
 _MOST_SPOKEN = 4
 _SMALLER = 1.1  # letters are smaller than the room they are given here
 
@@ -89,10 +88,9 @@ def _cells(table: Cells, left: float, top: float, size: float, largest: float) -
                 continue
             step = shade(share, largest) if share > 0 else 0
             data[f"r{step}" if step else "track"] += f"{corner}h{wide}v{high}h-{wide}z"
-            if share >= _LEAST_WRITTEN:
+            if (written := f"{100 * share:.0f}") not in {"0", "-0"}:
                 kind = "inverse" if step >= _DARK else None
                 middle = x + size / 2 - _GAP / 2
-                written = f"{100 * share:.0f}"
                 numbers.append(draw.label(middle, y + _ROW / 2 + 5, written, kind=kind, anchor="middle"))
     return draw.joined([*(draw.path(data[kind], kind) for kind in sorted(data)), *numbers])
 
