@@ -142,7 +142,7 @@ class _Discriminator:
         """Return the column whose shuffled cells take most of the chance that models give to the truth."""
         most = max(MOST_SHUFFLED // len(self.columns), LEAST_SHUFFLED)
         asked = []
-        for number, trees in self.learned.items():
+        for number, trees in sorted(self.learned.items()):  # whichever thread was first
             places = rng.permutation(np.flatnonzero(self.half == number))[:most]
             asked.append((trees, self.rows.select(self.columns).take(places), self.is_other[places]))
         orders = [rng.permutation(len(rows)) for _, rows, _ in asked]
