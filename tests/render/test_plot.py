@@ -31,6 +31,16 @@ def test_every_figure_is_the_drawing_of_the_page(report, name):
     assert len(repr(drawn)) < 120
 
 
+def test_numbered_columns_are_named_below():
+    names = tuple(f"column {place:02}" for place in range(25))
+    wide = made.report(columns=names)
+    for figure in ("associations", "differences"):
+        root = ET.fromstring(wide.plot(figure).svg)
+        written = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert [f"{place} {name}" for place, name in enumerate(names, start=1)] == written[-25:]
+        assert float(root.get("height")) > 25 * 17
+
+
 def test_the_risks_are_drawn_if_nothing_is_named(report):
     assert report.plot().svg == report.plot("risks").svg
     assert report.plot().name == "risks"

@@ -1,6 +1,6 @@
 """One chart by itself, for notebooks and files: the drawing of a page with its colors in it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -44,8 +44,10 @@ class Plot:
         write_text(target, self.svg)
 
 
-def plotted(figure: str, charts: Mapping[str, Callable[[], Markup]]) -> Plot:
-    """Draw the chart of this name, or say which there are."""
+def plotted(
+    figure: str, charts: Mapping[str, Callable[[], Markup]], numbered: Mapping[str, Sequence[str]]
+) -> Plot:
+    """Draw the chart of this name, or say which there are; ``numbered`` has the names of rows of some."""
     if figure not in charts:
         close = get_close_matches(figure, charts, n=1)
         offered = ", ".join(map(shown, list(charts)[:MOST_OFFERED]))
@@ -54,4 +56,4 @@ def plotted(figure: str, charts: Mapping[str, Callable[[], Markup]]) -> Plot:
         raise ParameterError(
             "plot", f"no figure {quoted(figure)}.", hint=f"{meant}There are: {offered}{more}."
         )
-    return Plot(name=figure, svg=standalone(charts[figure]()))
+    return Plot(name=figure, svg=standalone(charts[figure](), numbered.get(figure, ())))

@@ -11,19 +11,24 @@ from tabveil.render.audit import evidence
 from tabveil.render.audit.view import AuditView
 from tabveil.render.plot import Plot, plotted
 
+RELATED = ("associations", "differences")
+
 Charts = dict[str, Callable[[], Markup]]
 """By name, in the order of the page; each is drawn when it is asked for."""
 
 
 def plot(report: Report, figure: str = "risks") -> Plot:
     """Draw one of the page's charts."""
-    charts = charts_of(AuditView(report))
+    view = AuditView(report)
+    charts = charts_of(view)
     if report.utility is not None:
         charts |= {
             f"values of {column.name}": partial(svg.marginals, column.bars, title=column.name)
             for column in report.utility.columns
         }
-    return plotted(figure, charts)
+    related = None if view.useful is None else view.useful.related
+    numbered = {} if related is None else dict.fromkeys(RELATED, related.key)
+    return plotted(figure, charts, numbered)
 
 
 def charts_of(view: AuditView) -> Charts:
@@ -79,7 +84,7 @@ def _useful(view: AuditView) -> Charts:
     if view.useful is None:
         return charts
     if (related := view.useful.related) is not None:
-        for name, chart in zip(("associations", "differences"), related.charts, strict=True):
+        for name, chart in zip(RELATED, related.charts, strict=True):
             charts[name] = partial(Markup, chart)
     for pair in view.useful.utility.pairs:
         charts[" and ".join(pair.columns)] = partial(svg.two_columns, pair)

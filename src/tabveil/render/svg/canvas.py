@@ -252,8 +252,8 @@ def chart(
     return Markup(opening) + said + drawn + Markup("</svg>")  # noqa: S704 - numbers and a digest only
 
 
-def standalone(drawn: Markup) -> str:
-    """Return a chart as a document of its own: with its style, on white paper.
+def standalone(drawn: Markup, numbered: Sequence[str] = ()) -> str:
+    """Return a chart as a document of its own: with its style, on white paper, and its numbers explained.
 
     >>> standalone(chart([], title="Nothing", said=["Nothing."], height=10)).count("<style>")
     1
@@ -261,11 +261,17 @@ def standalone(drawn: Markup) -> str:
     opening, rest = str(drawn).split(">", 1)
     sized = _VIEW.search(opening)
     assert sized is not None, "charts have a view"
-    width, height = (float(side) + 2 * _MARGIN for side in sized.groups())
+    across, bottom = map(float, sized.groups())
+    key = [
+        label(0, bottom + LINE * place, f"{place} {name}", kind="mute", width=across)
+        for place, name in enumerate(numbered, start=1)
+    ]
+    width, height = across + 2 * _MARGIN, bottom + LINE * len(key) + 2 * _MARGIN
     corner, size = f"{-_MARGIN:g} {-_MARGIN:g}", f"{coordinate(width)} {coordinate(height)}"
     view = f'viewBox="{corner} {size}" width="{coordinate(width)}" height="{coordinate(height)}"'
     paper = box(-_MARGIN, -_MARGIN, width, height, "paper")
-    return f"{opening.replace(sized.group(), view)}><style>{ALONE}</style>{paper}{rest}"
+    rest = rest.removesuffix("</svg>") + joined(key)
+    return f"{opening.replace(sized.group(), view)}><style>{ALONE}</style>{paper}{rest}</svg>"
 
 
 def legend(
