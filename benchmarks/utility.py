@@ -6,8 +6,9 @@ from measure import Row, warm
 
 from tabveil.core.rng import stream
 from tabveil.metrics.utility import measure
+from tabveil.metrics.utility.discriminator import discriminate
 from tabveil.metrics.utility.distances import ComparedTables
-from tabveil.metrics.utility.joint import discrepancy, discriminate, relate
+from tabveil.metrics.utility.joint import discrepancy, relate
 from tabveil.metrics.utility.marginals import measure_columns
 
 

@@ -13,7 +13,7 @@ from tabveil.auditing.audit import audit
 from tabveil.auditing.options import OPTIONS
 from tabveil.auditing.policy import WHY_THE_DEFAULT, Policy
 from tabveil.metrics.registry import METRICS
-from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES, Meaning
+from tabveil.metrics.utility import DOWNSTREAM, FIDELITY, MEANINGS, RULES, Meaning
 from tabveil.synthesis.generators.hybrid import TRANSITIONS
 from tabveil.synthesis.generators.hybrid.promises import SampledPrivacy
 from tabveil.synthesis.risks import MODIFIERS, RISKS
@@ -78,7 +78,9 @@ _TOLD = {option.name or field: option.told for field, option in OPTIONS.items()}
 def utility_figures() -> str:
     """Return a section for every figure of utility."""
     figures = [_figure(name, meaning) for name, meaning in MEANINGS.items()]
-    return "\n\n".join([*figures, _figure("targets", DOWNSTREAM), _figure("rules", RULES)])
+    return "\n\n".join(
+        [_figure("fidelity", FIDELITY), *figures, _figure("targets", DOWNSTREAM), _figure("rules", RULES)]
+    )
 
 
 def _figure(name: str, meaning: Meaning) -> str:

@@ -109,8 +109,8 @@ ADDITIONS = {
             ],
             "render/templates/diagnostics.html.j2": [
                 (
-                    "{{ figure(svg.risk_bars(",
-                    '{{ figure(svg.toys({"Ann": 3, "Bo": 2}), "A dot a toy.") }}\n{{ figure(svg.risk_bars(',
+                    '{{ figure(charts["diag',
+                    '{{ figure(svg.toys({"Ann": 3, "Bo": 2}), "A dot a toy.") }}\n{{ figure(charts["diag',
                 )
             ],
         },

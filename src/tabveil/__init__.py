@@ -100,6 +100,7 @@ _HOMES = {
     "load_model": ("tabveil.synthesis.generators", "load_model"),
     "load_split": ("tabveil.tables.reading", "load_split"),
     "outliers": ("tabveil.metrics.outlying", "outliers"),
+    "plot_of_audit": ("tabveil.render.audit.charts", "plot"),
     "pipeline_page": ("tabveil.render.pipeline.page", "page"),
     "pipeline": ("tabveil.workflows.pipeline", "run_pipeline"),
     "pseudonymize": ("tabveil.workflows.pseudonyms", "pseudonymize"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tabveil.core.estimate import Estimate
 from tabveil.metrics.portrait import Outlying, OutlyingCell
-from tabveil.metrics.utility import Bar
+from tabveil.metrics.utility import Bar, Figure, PairTable
 from tabveil.render import svg
 from tabveil.render.svg import ColumnBar, PowerRow, ReleasePoint, RiskBar, RocCurve
 
@@ -92,6 +92,7 @@ def charts(text="Linkability", value=0.25):
             ],
             title=text,
         ),
+        "two_columns": svg.two_columns(two_columns(value, text)),
         "associations": svg.associations([text, "b", "c"], square, square),
         "differences": svg.differences([text, "b", "c"], square, square),
         "power": svg.power(
@@ -108,6 +109,25 @@ def charts(text="Linkability", value=0.25):
             title=text,
         ),
     }
+
+
+def two_columns(value=0.25, text="sex"):
+    """A table of two labels, another and missing, by two ranges; one cell is not shown."""
+    labels = [Bar(kind="label", label=label, real=0.4, synthetic=0.4) for label in (text, "m")]
+    rest = Bar(kind="other", real=0.1, synthetic=0.1), Bar(kind="missing", real=0.1, synthetic=0.1)
+    ranges = (
+        Bar(kind="range", low=None, high=20.0, real=0.5, synthetic=0.5),
+        Bar(kind="range", low=20.0, high=None, real=0.5, synthetic=0.5),
+    )
+    return PairTable(
+        columns=(text, "age"),
+        variation=Figure(value=estimate(0.2, 0.1, 0.3), reference=estimate(0.05)),
+        alone=0.1,
+        down=(*labels, *rest),
+        across=ranges,
+        real=((value, 0.1), (0.2, 0.3), (NAN, NAN), (0.0, 0.004)),
+        synthetic=((0.1, 0.3), (0.2, value), (NAN, NAN), (0.05, 0.05)),
+    )
 
 
 def empty_charts():

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+from supplies.charts import two_columns
 from tabveil.auditing.attackers import Attacker
 from tabveil.auditing.detection import Detection, PlantedTrial, Power
 from tabveil.auditing.policy import Policy
@@ -21,10 +22,12 @@ from tabveil.metrics.utility import (
     Bar,
     ChiSquared,
     ColumnUtility,
+    Fidelity,
     Figure,
     Rule,
     Rules,
     TargetUtility,
+    Telling,
     Utility,
 )
 
@@ -128,11 +131,21 @@ def column(name, variation=0.03):
 
 
 def utility(columns=("age", "income")):
-    overall = ("discriminator", "correlation", "mmd", *COLUMN_FIGURES)
+    overall = ("discriminator", "correlation", "mmd", "pair_variation", *COLUMN_FIGURES)
     square = [[1.0 if i == j else 0.1 for j in range(len(columns))] for i in range(len(columns))]
     return Utility(
         params={"target": None, "halved": True},
         figures={key: Figure(value=estimate(0.55), reference=estimate(0.5)) for key in overall},
+        fidelity=Fidelity(
+            figure=Figure(value=estimate(0.85), reference=estimate(0.97)),
+            parts={
+                part: Figure(value=estimate(value), reference=estimate(0.97))
+                for part, value in (("columns", 0.95), ("pairs", 0.7), ("rows", 0.9))
+            },
+        ),
+        telling=(Telling(column=columns[0], left=estimate(0.53)),),
+        pairs=(two_columns(),),
+        left_out=("case",),
         columns=tuple(column(name, 0.01 + place / 1000) for place, name in enumerate(columns)),
         targets=(
             TargetUtility(

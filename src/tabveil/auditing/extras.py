@@ -13,7 +13,7 @@ from tabveil.auditing.steps import AuditStep
 from tabveil.core.rng import stream
 from tabveil.errors import NotApplicable
 from tabveil.metrics import portrait, properties, utility
-from tabveil.metrics.utility import ColumnUtility, Utility
+from tabveil.metrics.utility import Bar, PairTable, Utility
 from tabveil.protocols import Metric, Representation
 from tabveil.tables.reading import LoadedTables, edges_in_words
 
@@ -81,24 +81,33 @@ def _useful(loaded: LoadedTables, request: AuditRequest) -> Utility:
         confidence=request.judged_by.confidence,
         rare=request.show_values,
         clocks=loaded.layout.clocks,
+        left_out=loaded.hardly_shared,
         rng=stream(request.seed, "utility"),
     )
-    return replace(found, columns=tuple(_dated(column, loaded) for column in found.columns))
+
+    def dated_table(pair: PairTable) -> PairTable:
+        down, across = pair.columns
+        return replace(pair, down=_dated(down, pair.down, loaded), across=_dated(across, pair.across, loaded))
+
+    return replace(
+        found,
+        columns=tuple(replace(item, bars=_dated(item.name, item.bars, loaded)) for item in found.columns),
+        pairs=tuple(map(dated_table, found.pairs)),
+    )
 
 
-def _dated(column: ColumnUtility, loaded: LoadedTables) -> ColumnUtility:
+def _dated(name: str, bars: tuple[Bar, ...], loaded: LoadedTables) -> tuple[Bar, ...]:
     """Write the ends of ranges as dates or times, where the column holds such."""
-    ends = sorted({end for bar in column.bars for end in (bar.low, bar.high) if end is not None})
-    words = edges_in_words(np.array(ends), loaded.given.schema[column.name], loaded.layout) if ends else None
+    ends = sorted({end for bar in bars for end in (bar.low, bar.high) if end is not None})
+    words = edges_in_words(np.array(ends), loaded.given.schema[name], loaded.layout) if ends else None
     if words is None:
-        return column
+        return bars
     texts = dict(zip(ends, words, strict=True))
-    bars = tuple(
+    return tuple(
         replace(
             bar,
             low_text=None if bar.low is None else texts[bar.low],
             high_text=None if bar.high is None else texts[bar.high],
         )
-        for bar in column.bars
+        for bar in bars
     )
-    return replace(column, bars=bars)

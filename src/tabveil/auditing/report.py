@@ -284,6 +284,16 @@ class Report:
         door: Any = sys.modules["tabveil"]  # it knows who draws a report, which the report does not
         write_text(Path(path), door.html_page(self, brief=brief), guarded=self.exposed is not None)
 
+    def plot(self, figure: str = "risks") -> Any:  # noqa: ANN401 - tabveil.render.plot.Plot, which stands above
+        """Draw one figure of the page for a notebook: it shows itself, and ``save("FILE.svg")`` writes it.
+
+        There are ``risks``, ``membership``, ``roc``, ``columns``, ``power``, ``diagnostics``, ``distances``,
+        ``map``, ``associations``, ``differences``, ``values of COLUMN`` and more, as far as the audit was
+        asked for what they show; a name that is none is answered by all there are.
+        """
+        door: Any = sys.modules["tabveil"]  # as in to_html
+        return door.plot_of_audit(self, figure)
+
     def sensitive_records(self) -> dataframes.DataFrame:
         """Return the per-row scores of every metric: metric, table, row, score. Sensitive."""
         parts = [

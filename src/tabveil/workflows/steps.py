@@ -362,5 +362,14 @@ def _utility(
     for title, tables, first, last in (("before", split, 0.2, 0.6), ("after", less, 0.6, 1.0)):
         with part(first, last, title=f"utility {title}: "):
             rng = stream(seed, "filter utility")
-            found.append(utility.measure(tables, target=wanted, clocks=clocks, rng=rng))
+            found.append(
+                utility.measure(
+                    tables,
+                    target=wanted,
+                    clocks=clocks,
+                    left_out=loaded.hardly_shared,
+                    explained=False,
+                    rng=rng,
+                )
+            )
     return found[0], found[1]

@@ -134,8 +134,10 @@ def test_without_control_there_is_a_note():
 def test_one_column_and_one_row():
     found = asked(split(SCHEMAS["mixed"], *(rows("mixed", n, np.random.default_rng(0)) for n in (1, 1, 1))))
     assert {item.metric for item in found.skipped} == {"mmd", "discriminator", "downstream", "rules"}
+    assert found.fidelity is None
     found = asked(tables().select(["age"]))
-    assert {item.metric for item in found.skipped} == {"correlation", "downstream"}
+    assert {item.metric for item in found.skipped} == {"correlation", "pair_variation", "downstream"}
+    assert found.fidelity is None
 
 
 @pytest.fixture(scope="module")
@@ -314,3 +316,42 @@ def test_nothing_lost_is_zero_and_chance_may_go_below():
     assert loss("discriminator", 0.5) == 0
     assert loss("discriminator", 0.45) == pytest.approx(-0.05)
     assert loss("total_variation", 0.2) == pytest.approx(0.2)
+
+
+def with_identifier(seed=4):
+    """Add numbers of people: of real ones below, of made ones above a thousand."""
+    real = np.random.default_rng(0).permutation(230).astype(float)
+    tables = population("mixed", (120, 110, 115), seed=seed)
+    schema = Schema((*tables.schema.columns, Numeric(name="case", low=0, high=3000, decimals=0)))
+    numbers = real[:120], real[120:], 1500 + np.arange(115.0)
+    roles = (tables.train, tables.control, tables.synthetic)
+    return split(
+        schema, *(np.column_stack([role.values, ids]) for role, ids in zip(roles, numbers, strict=True))
+    )
+
+
+def test_an_identifier_is_left_out_of_all_but_rules_unless_it_is_a_target():
+    told, found = asked(with_identifier()), asked(with_identifier(), left_out=["case"])
+    assert told.figures["discriminator"].value.value > 0.9
+    assert told.telling[0].column == "case"
+    assert told.telling[0].left.low < 0.5 < told.telling[0].left.high
+    plain = asked(with_identifier().select(SCHEMAS["mixed"].names))
+    assert (found.figures, found.fidelity, found.columns) == (plain.figures, plain.fidelity, plain.columns)
+    assert (found.left_out, told.left_out) == (("case",), ())
+    assert "case" in {name for rule in told.rules.found for name in rule.columns} or not told.rules.found
+    assert found.rules == told.rules
+    wanted = asked(with_identifier(), left_out=["case"], target="case")
+    assert wanted.left_out == ()
+    assert [item.name for item in wanted.targets] == ["case"]
+
+
+def test_where_all_columns_are_identifiers_none_is_left_out():
+    found = asked(with_identifier().select(["case"]), left_out=["case"])
+    assert found.left_out == ()
+    assert [column.name for column in found.columns] == ["case"]
+
+
+def test_what_is_not_explained_has_the_same_figures():
+    found, brief = asked(with_identifier()), asked(with_identifier(), explained=False)
+    assert (brief.figures, brief.fidelity) == (found.figures, found.fidelity)
+    assert (brief.telling, brief.pairs) == ((), ())

@@ -161,8 +161,10 @@ def test_identifiers_are_named_and_dropped_only_on_request():
     loaded = frame.load_split(data, data)
     assert loaded.split.schema.names == tuple(data.columns)
     assert [note for note in loaded.notes if "number, name:" in note]
+    assert loaded.hardly_shared == ("number", "name")
     dropped = frame.load_split(data, data, drop_identifiers=True)
     assert dropped.split.schema.names == ("born", "weight", "sex")
+    assert dropped.hardly_shared == ()
     assert [(item.name, item.reason) for item in dropped.dropped] == [
         ("number", "identifier"),
         ("name", "identifier"),

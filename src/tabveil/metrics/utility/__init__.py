@@ -4,7 +4,7 @@ See docs/definitions.md, Utility.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from statistics import fmean
 from typing import TypeVar
 
@@ -15,29 +15,38 @@ from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.result import Omission
 from tabveil.core.table import Split
 from tabveil.errors import NotApplicable
+from tabveil.metrics.utility.discriminator import discriminate, discriminate_and_name
 from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.downstream import choose_targets, named_targets, predict_targets
+from tabveil.metrics.utility.fidelity import faithful
 from tabveil.metrics.utility.findings import (
     DOWNSTREAM,
+    FIDELITY,
     MEANINGS,
     RULES,
     Associations,
     Bar,
     ChiSquared,
     ColumnUtility,
+    Fidelity,
     Figure,
     Meaning,
+    PairTable,
     Rule,
     Rules,
     TargetUtility,
+    Telling,
     Utility,
 )
-from tabveil.metrics.utility.joint import discrepancy, discriminate, relate
+from tabveil.metrics.utility.joint import discrepancy, relate
 from tabveil.metrics.utility.marginals import measure_columns
+from tabveil.metrics.utility.pairs import compare_pairs
 from tabveil.metrics.utility.rules import RuleTables, find_rules
+from tabveil.metrics.utility.two_way import two_way
 
 __all__ = [
     "DOWNSTREAM",
+    "FIDELITY",
     "MEANINGS",
     "NAMES",
     "RULES",
@@ -45,11 +54,14 @@ __all__ = [
     "Bar",
     "ChiSquared",
     "ColumnUtility",
+    "Fidelity",
     "Figure",
     "Meaning",
+    "PairTable",
     "Rule",
     "Rules",
     "TargetUtility",
+    "Telling",
     "Utility",
     "loss",
     "measure",
@@ -72,6 +84,8 @@ def measure(
     confidence: float = CONFIDENCE,
     rare: bool = False,
     clocks: Mapping[str, int] | None = None,
+    left_out: Collection[str] = (),
+    explained: bool = True,
     rng: Generator,
 ) -> Utility:
     """How much of what the real rows tell does the release tell, too?
@@ -92,6 +106,12 @@ def measure(
     clocks
         How many microseconds a unit of each column of dates, times and durations has, so that rules can
         compare days with seconds; those that are not named have one.
+    left_out
+        Columns of identifiers and of free text: nothing but rules is asked about them, unless one is a
+        target. A release in which they are new would be told from real rows by them alone. Where there are no
+        other columns, none is left out.
+    explained
+        Also name the columns that tell synthetic from real, and draw the pairs that differ most.
 
     Examples
     --------
@@ -106,9 +126,12 @@ def measure(
     """
     check.between("utility", "confidence", confidence, 0, 1)
     start = time.perf_counter()
-    streams = rng.spawn(7)
-    sides = ComparedTables.of(split, rng=streams[0])
-    asked = named_targets(target, sides)
+    streams = rng.spawn(9)
+    asked = named_targets(target, split.schema.names)
+    apart = tuple(sorted(set(left_out) & set(split.schema.names) - set(asked)))
+    apart = apart if len(apart) < len(split.schema) else ()
+    compared = split.select([name for name in split.schema.names if name not in apart])
+    sides = ComparedTables.of(compared, rng=streams[0])
     skipped, notes = list[Omission](), list(sides.notes)
 
     def attempt(name: str, begin: float, end: float, work: Callable[[], Part]) -> Part | None:
@@ -133,15 +156,22 @@ def measure(
             notes.append(f"Not predicted, with too few or only equal values: {', '.join(untested)}.")
         return found
 
+    def told() -> tuple[Figure, tuple[Telling, ...]]:
+        """Tell synthetic from real rows, and say by which columns."""
+        if not explained:
+            return discriminate(sides, confidence=confidence, rng=streams[3]), ()
+        return discriminate_and_name(sides, confidence=confidence, rng=streams[3], shuffling=streams[8])
+
     workers.tell("comparing columns", 0.0)
     with workers.part(0, 0.05):
-        columns, overall = measure_columns(split, sides, halved=halved, rare=rare, confidence=confidence)
+        columns, overall = measure_columns(compared, sides, halved=halved, rare=rare, confidence=confidence)
     related = attempt("correlation", 0.05, 0.1, lambda: relate(sides, confidence=confidence, rng=streams[1]))
-    discrepant = attempt("mmd", 0.1, 0.2, lambda: discrepancy(sides, confidence=confidence, rng=streams[2]))
-    told_apart = attempt(
-        "discriminator", 0.2, 0.4, lambda: discriminate(sides, confidence=confidence, rng=streams[3])
+    paired = attempt(
+        "pair_variation", 0.1, 0.15, lambda: compare_pairs(sides, confidence=confidence, rng=streams[7])
     )
-    targets = attempt("downstream", 0.4, 0.9, predicted)
+    discrepant = attempt("mmd", 0.15, 0.2, lambda: discrepancy(sides, confidence=confidence, rng=streams[2]))
+    told_apart = attempt("discriminator", 0.2, 0.5, told)
+    targets = attempt("downstream", 0.5, 0.9, predicted)
     rules = attempt(
         "rules",
         0.9,
@@ -152,15 +182,22 @@ def measure(
     )
     for part in (related, rules):
         notes.extend(() if part is None else part.notes)
-    figures = {
-        "discriminator": told_apart,
+    known = {
+        "discriminator": None if told_apart is None else told_apart[0],
         "correlation": None if related is None else related.figure,
+        "pair_variation": None if paired is None else paired.figure,
         "mmd": discrepant,
         **overall,
     }
+    figures = {name: figure for name in MEANINGS if (figure := known.get(name)) is not None}
+    changed = () if paired is None or not explained else paired.changed
     return Utility(
         params={"target": list(asked) or None, "halved": halved, "confidence": confidence, "rare": rare},
-        figures={name: figure for name in MEANINGS if (figure := figures.get(name)) is not None},
+        figures=figures,
+        fidelity=faithful(figures, halved=halved),
+        telling=() if told_apart is None else told_apart[1],
+        pairs=tuple(two_way(compared, pair) for pair in changed),
+        left_out=apart,
         columns=columns,
         targets=targets or (),
         associations=None if related is None else related.associations,
@@ -183,9 +220,11 @@ def measure_one(
 
     It is the number that :func:`measure` finds with the same random numbers, without the others.
     """
-    streams = rng.spawn(7)  # as measure() hands them out
+    streams = rng.spawn(9)  # as measure() hands them out
     sides = ComparedTables.of(split, rng=streams[0])
     match name:
+        case "pair_variation":
+            return compare_pairs(sides, confidence=confidence, rng=streams[7]).figure.value.value
         case "discriminator":
             return discriminate(sides, confidence=confidence, rng=streams[3]).value.value
         case "mmd":
@@ -194,7 +233,7 @@ def measure_one(
             return relate(sides, confidence=confidence, rng=streams[1]).figure.value.value
         case "downstream":
             related = relate(sides, confidence=confidence, rng=streams[1])
-            targets = named_targets(target, sides) or choose_targets(sides, related)
+            targets = named_targets(target, split.schema.names) or choose_targets(sides, related)
             found, _ = predict_targets(sides, targets, related=related, confidence=confidence, rng=streams[4])
             gaps = [item.gap.value for item in found if item.gap is not None]
             if not gaps:

@@ -13,9 +13,10 @@ from tabveil.core.people import sum_by_person
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.engines.boosting import STEPS, train
 from tabveil.errors import NotApplicable
+from tabveil.metrics.utility.discriminator import tell_apart
 from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.findings import Figure, TargetUtility
-from tabveil.metrics.utility.joint import Relations, tell_apart
+from tabveil.metrics.utility.joint import Relations
 from tabveil.tables.matrices.ordinal import shares_of_range
 
 N_TARGETS = 3
@@ -30,10 +31,10 @@ TWIN = 0.98  # a column this strongly associated with another is told by it: not
 SYNTHETIC, FRESH = range(2)
 
 
-def named_targets(target: str | Sequence[str] | None, sides: ComparedTables) -> tuple[str, ...]:
+def named_targets(target: str | Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
     """Check the columns a user names as targets."""
     names = () if target is None else (target,) if isinstance(target, str) else tuple(target)
-    check.known_names("utility", "column", names, sides.real.schema.names)
+    check.known_names("utility", "column", names, known)
     return tuple(sorted(set(names)))
 
 

@@ -18,6 +18,17 @@ class Figure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Telling:
+    """A column by which a model tells synthetic from real rows.
+
+    ``left`` is its accuracy when it sees neither this column nor those named before.
+    """
+
+    column: str
+    left: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bar:
     """The share of real and of synthetic rows in one bar of a column's chart.
 
@@ -34,6 +45,24 @@ class Bar:
     high: float | None = None
     low_text: str | None = None
     high_text: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairTable:
+    """Two columns that differ together, as a table: shares of all rows, real and synthetic.
+
+    ``variation`` is the total variation of the pair, ``alone`` the larger one of its columns by themselves.
+    Cells that are not shown are no number: fewer than ten real people are in them, or they would tell how
+    many are in such a cell.
+    """
+
+    columns: tuple[str, str]
+    variation: Figure
+    alone: float
+    down: tuple[Annotated[Bar, WITHOUT_NULLS], ...]  # the levels of the first column
+    across: tuple[Annotated[Bar, WITHOUT_NULLS], ...]  # of the second
+    real: tuple[tuple[Number, ...], ...]
+    synthetic: tuple[tuple[Number, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,11 +165,29 @@ class Rules:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Fidelity:
+    """How much real and synthetic rows overlap, 0 to 1: the mean of its parts.
+
+    The parts are ``columns``, ``pairs`` and ``rows``: one column, two, and all columns at once.
+    """
+
+    figure: Figure
+    parts: Mapping[str, Figure]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Utility(PlainData):
-    """Everything found about the utility of a release: overall, by column, by target."""
+    """Everything found about the utility of a release: overall, by column, by target.
+
+    ``left_out`` are the columns of identifiers and of free text, which none of it but the rules is about.
+    """
 
     params: Mapping[str, Any]
     figures: Mapping[str, Figure]  # overall, by the names in MEANINGS
+    fidelity: Fidelity | None = None
+    telling: tuple[Telling, ...] = ()  # those that tell most first
+    pairs: tuple[PairTable, ...] = ()
+    left_out: tuple[str, ...] = ()
     columns: tuple[ColumnUtility, ...]  # by name
     targets: tuple[TargetUtility, ...] = ()
     associations: Associations | None = None
@@ -204,6 +251,14 @@ MEANINGS: Mapping[str, Meaning] = {
         source="Gibbs and Su 2002",
         per_column=True,
     ),
+    "pair_variation": Meaning(
+        title="Total variation of pairs",
+        question="Which share of the rows would have to change their values in two columns at once?",
+        definition="½ Σ |p - q| over the cells of the two-way table of two columns, mean over all pairs; "
+        "numbers in about 10 equally full ranges, labels but the 9 most frequent taken together; missing "
+        "values are one more label or range.",
+        source="Gibbs and Su 2002",
+    ),
     "jensen_shannon": Meaning(
         title="Jensen–Shannon distance",
         question="How much does a value tell whether its row is synthetic?",
@@ -237,6 +292,19 @@ MEANINGS: Mapping[str, Meaning] = {
     ),
 }
 """Every figure by its name, in the order of a report."""
+
+FIDELITY = Meaning(
+    title="Fidelity",
+    question="How much do real and synthetic rows overlap, in one figure?",
+    best=1.0,
+    worst=0.0,
+    definition="Mean of three overlaps, each from 0 (nothing in common) to 1: of columns, 1 - total "
+    "variation; of pairs, 1 - total variation of pairs; of whole rows, 2 (1 - a) with a the discriminator's "
+    "accuracy, below one half counted as one half.",
+    interval="Means of the bounds of the three; wide enough whatever their errors have in common.",
+    source="Gibbs and Su 2002; Lopez-Paz and Oquab 2017",
+)
+"""The one figure; its parts are those of :class:`Fidelity`."""
 
 DOWNSTREAM = Meaning(
     title="Train on synthetic, test on real (TSTR)",

@@ -1,7 +1,7 @@
-"""Do columns go together as among real people, and can synthetic rows be told from real ones by all columns?
+"""Do columns go together as among real people, and do rows lie in the same places?
 
-Marginals can be perfect where this is broken. Compared are associations of pairs of columns, where rows lie
-(MMD), and what a model learns of either table.
+Marginals can be perfect where this is broken. Compared are associations of pairs of columns, and where rows
+lie (MMD).
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,9 @@ from numpy.random import Generator
 
 from tabveil.core import workers
 from tabveil.core.crew import once
-from tabveil.core.estimate import CONFIDENCE, Estimate, around, share
-from tabveil.core.people import numbered
-from tabveil.core.sampling import draw, shuffled
+from tabveil.core.estimate import CONFIDENCE, Estimate, around
+from tabveil.core.sampling import shuffled
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
-from tabveil.engines.boosting import train
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.distances import FOLDED, ComparedTables, DistanceSum
 from tabveil.metrics.utility.findings import Associations, Figure
@@ -30,16 +28,10 @@ LEAST_SAMPLED = 1000
 LEAST_PAIRS_AT_ONCE = 16
 MOST_CHUNKS = 64  # each holds sums over rows
 MOST_SHOWN = 64  # columns of a matrix that a reader can take in
-WIDE = 64  # columns; time grows with them
-COLUMNS_A_TREE = 32  # of a wider table, drawn anew for each tree
 ROWS_A_BLOCK = 400
 MOST_BLOCKS = 40
 LEAST_BLOCKS = 5  # for a standard error; smaller tables are cut in smaller blocks
 PAIRS_FOR_MEDIAN = 2000
-N_HALVES = 2
-LEAST_ROWS = 20  # of either table
-MOST_ROWS = 30_000
-EVEN = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -166,12 +158,12 @@ def _prepare(column: Column, tables: Sequence[Table]) -> list[Cells]:
             return [Cells(cells=np.array(table.column(name))) for table in tables]
         case Categorical():
             levels = ComparedLevels.of(column, tables)
-            codes = _frequent(np.bincount(np.concatenate(levels.rows), minlength=len(levels)), len(tables))
+            codes = frequent(np.bincount(np.concatenate(levels.rows), minlength=len(levels)), len(tables))
             n_levels = int(codes.max()) + 1
             return [Cells(cells=codes[rows], n_levels=n_levels) for rows in levels.rows]
 
 
-def _frequent(counts: Indices, n_tables: int) -> Indices:
+def frequent(counts: Indices, n_tables: int, *, most: int = MOST_LEVELS) -> Indices:
     """Give the most frequent levels, missing among them, codes of their own and all others one code.
 
     A level seen in one table only would change Cramér's V of that table beyond all proportion. Where even all
@@ -180,7 +172,7 @@ def _frequent(counts: Indices, n_tables: int) -> Indices:
     least = LEAST_A_TABLE * n_tables
     rank = np.empty(len(counts), dtype=np.int64)
     rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
-    n_kept = min(int((counts >= least).sum()), MOST_LEVELS)
+    n_kept = min(int((counts >= least).sum()), most)
     rare = rank >= n_kept
     rest = n_kept if counts[rare].sum() >= least else max(n_kept - 1, 0)
     return np.where(rare, rest, rank)
@@ -195,7 +187,7 @@ def discrepancy(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: G
     result may be slightly negative; blocks share no rows, so their scatter gives the interval.
     """
     needed = 2 * LEAST_BLOCKS
-    _require_rows("mmd", sides, needed)
+    require_rows("mmd", sides, needed)
     real, synthetic, fresh = (
         unit(shuffled(table, rng=rng).table) for table in (sides.real, sides.synthetic, sides.fresh)
     )
@@ -210,7 +202,8 @@ def discrepancy(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: G
     )
 
 
-def _require_rows(name: str, sides: ComparedTables, least: int) -> None:
+def require_rows(name: str, sides: ComparedTables, least: int) -> None:
+    """Refuse to answer about fewer rows of either table."""
     n_real, n_synthetic = len(sides.real), len(sides.synthetic)
     if min(n_real, n_synthetic) < least:
         needs = f"needs at least {least} real and as many synthetic rows to compare"
@@ -248,78 +241,3 @@ def unbiased(a: Floats, b: Floats, numeric: np.ndarray, width: float) -> float:
     n = len(a)
     within = sum(kernel_sum(side, side, numeric, width) - n for side in (a, b)) / (n * (n - 1))
     return float(within - 2 * kernel_sum(a, b, numeric, width) / n**2)
-
-
-def discriminate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Generator) -> Figure:
-    """Can a model tell synthetic rows from real rows? Accuracy; 0.5 is a coin's, and the best.
-
-    XGBoost with its default parameters on as many synthetic as control rows; one model learns from either
-    half and guesses the other. The reference is what it achieves on train rows: they are real, so it stays
-    near 0.5. Comparing with the train rows instead would reward copies of them, down to below 0.5. In wide
-    tables each tree is shown some of the columns
-    (:data:`~tabveil.metrics.utility.joint.COLUMNS_A_TREE`).
-
-    The interval is Wilson's for half of the rows. Two similar rows in different halves are both guessed right
-    or both guessed wrong, so all rows together are worth less than their number (an interval for all of them,
-    over two or over five folds, held 0.5 in 88 of 100 fresh tables), but never less than one half alone.
-    Where people have several rows, all rows of one are in the same half, and people are counted.
-    """
-    _require_rows("discriminator", sides, LEAST_ROWS)
-    tasks = [_Discriminator.of(sides.real, sides.synthetic, rng=rng)]
-    if len(sides.fresh) >= LEAST_ROWS:
-        tasks.append(_Discriminator.of(sides.real, sides.fresh, rng=rng))
-
-    workers.each_chunk(
-        len(tasks) * N_HALVES,
-        1,
-        lambda job, _: tasks[job // N_HALVES].guess_half(job % N_HALVES),
-        doing="telling synthetic from real rows",
-    )
-    accuracies = [task.accuracy(confidence) for task in tasks]
-    return Figure(value=accuracies[0], reference=accuracies[1] if len(tasks) > 1 else None)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Discriminator:
-    """Equal numbers of real and other rows, dealt into two halves of equal composition."""
-
-    n_people: int
-    rows: Table  # (2n,) real, then other
-    is_other: Indices  # (2n,)
-    half: Indices  # (2n,)
-    correct: Floats  # (2n,) filled half by half: 1, 0, or a half where the model cannot say
-
-    @classmethod
-    def of(cls, real: Table, other: Table, *, rng: Generator) -> "_Discriminator":
-        n = min(len(real), len(other), MOST_ROWS)
-        sides = [draw(table, n, rng=rng).table for table in (real, other)]
-        # As many rows of each table in each half: or the rarer one in training would be the likelier in test.
-        # All rows of one person go into the same.
-        half = np.concatenate(
-            [rng.permutation(np.arange(side.n_people) % N_HALVES)[numbered(side)] for side in sides]
-        )
-        return cls(
-            n_people=sum(side.n_people for side in sides),
-            rows=Table(schema=real.schema, values=np.concatenate([side.values for side in sides])),
-            is_other=np.repeat(np.arange(2), n),
-            half=half,
-            correct=np.zeros(2 * n),
-        )
-
-    def guess_half(self, number: int) -> None:
-        """Learn from the other half, guess this one."""
-        learn, guess = (np.flatnonzero(side) for side in (self.half != number, self.half == number))
-        chance = tell_apart(self.rows.take(learn), self.is_other[learn], self.rows.take(guess))
-        right = (chance > EVEN) == (self.is_other[guess] == 1)
-        self.correct[guess] = np.where(chance == EVEN, EVEN, right)
-
-    def accuracy(self, confidence: float) -> Estimate:
-        n, worth = len(self.correct), self.n_people / N_HALVES
-        return share(float(self.correct.mean()), n, effective=worth, confidence=confidence)
-
-
-def tell_apart(rows: Table, positive: Indices, asked: Table) -> Floats:
-    """Learn which rows are positive (1) and which are not (0); return the asked rows' probabilities."""
-    n_columns = len(rows.schema)
-    some = {"colsample_bytree": COLUMNS_A_TREE / n_columns} if n_columns > WIDE else {}
-    return train(rows, positive, {"objective": "binary:logistic", **some}).predict(asked)

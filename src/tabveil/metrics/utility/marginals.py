@@ -76,7 +76,7 @@ def _of_ranges(column: Numeric, real: Floats, synthetic: Floats) -> list[Bar]:
     numbers, released = (np.sort(cells[~np.isnan(cells)]) for cells in (real, synthetic))
     if not len(numbers) and not len(released):
         return []
-    edges = _wide_enough(_round_edges(column, numbers), numbers)
+    edges = safe_edges(column, numbers)
     shares = (
         (np.diff([0, *np.searchsorted(held, edges, side="left"), len(held)]) / len(side)).tolist()
         for held, side in ((numbers, real), (released, synthetic))
@@ -85,6 +85,11 @@ def _of_ranges(column: Numeric, real: Floats, synthetic: Floats) -> list[Bar]:
         Bar(kind="range", low=low, high=high, real=share, synthetic=other)
         for (low, high), share, other in zip(pairwise([None, *edges, None]), *shares, strict=True)
     ]
+
+
+def safe_edges(column: Numeric, numbers: Floats) -> list[float]:
+    """Return round edges between which enough of the numbers lie, which come in ascending order."""
+    return _wide_enough(_round_edges(column, numbers), numbers)
 
 
 def _round_edges(column: Numeric, numbers: Floats) -> list[float]:

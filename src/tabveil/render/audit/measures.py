@@ -12,9 +12,9 @@ from typing import TypeVar
 from markupsafe import Markup
 
 from tabveil.auditing.report import Report
-from tabveil.core.wording import interval, name, number, percent
+from tabveil.core.wording import interval, listed, name, number, percent
 from tabveil.metrics.properties import WEAKNESSES, Properties, SensitiveProperties
-from tabveil.metrics.utility import MEANINGS, RULES, ColumnUtility, Figure, Meaning, Utility
+from tabveil.metrics.utility import FIDELITY, MEANINGS, RULES, ColumnUtility, Figure, Meaning, Utility
 from tabveil.render import svg
 
 Table = TypeVar("Table")
@@ -48,6 +48,22 @@ class RelationCharts:
     n_columns: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class PairRow:
+    """Two columns that differ together: the picture, and what is said below it."""
+
+    chart: Markup
+    caption: str
+
+
+FIDELITY_PARTS = {
+    "columns": ("Columns one by one", "1 minus the mean total variation of the columns"),
+    "pairs": ("Columns two by two", "1 minus the mean total variation of all pairs of columns"),
+    "rows": ("Whole rows", "two times the share of rows that the discriminator guesses wrong, at most 1"),
+}
+"""What each part of fidelity is called, and what it is."""
+
+
 @dataclass(frozen=True)
 class Usefulness:
     """The whole section: all figures and targets, but only the columns that differ most."""
@@ -60,6 +76,61 @@ class Usefulness:
         figures, rules = self.utility.figures, self.utility.rules
         found = [(MEANINGS[key], figure) for key, figure in figures.items() if key in MEANINGS]
         return found if rules is None or rules.figure is None else [*found, (RULES, rules.figure)]
+
+    @property
+    def fidelity(self) -> list[tuple[str, str, Figure]]:
+        """The one figure, then its parts: what each is called, what it is, and how much."""
+        found = self.utility.fidelity
+        if found is None:
+            return []
+        parts = [
+            (*FIDELITY_PARTS[part], figure) for part, figure in found.parts.items() if part in FIDELITY_PARTS
+        ]
+        return [(FIDELITY.title, "the mean of its three parts", found.figure), *parts]
+
+    @property
+    def left_out(self) -> str:
+        """Name the columns that these figures are not about."""
+        names = self.utility.left_out
+        if not names:
+            return ""
+        them = "it" if len(names) == 1 else "them"
+        return (
+            f"Left out of all figures but the rules, as identifiers or free text: "
+            f"{listed(list(map(name, names)))}. Hardly two rows share a value in {them}, so new values alone "
+            "would tell that a row is synthetic."
+        )
+
+    @property
+    def told_by(self) -> str:
+        """Say which columns tell synthetic from real, and what is left without them."""
+        figure = self.utility.figures.get("discriminator")
+        if figure is None:
+            return ""
+        right = f"A model that sees all columns is right for {percent(figure.value.value)} of the rows"
+        if figure.value.low <= MEANINGS["discriminator"].best or (
+            figure.reference is not None and figure.value.value <= figure.reference.high
+        ):
+            return f"{right}, not clearly more than among real rows alone: no column tells."
+        right += " (guessing: 50%)"
+        if not self.utility.telling:
+            return f"{right}. That is not due to few columns: without those that tell most it hardly changes."
+        steps = [
+            f"{'also ' if place else ''}without {name(item.column)} for {percent(item.left.value)}"
+            for place, item in enumerate(self.utility.telling)
+        ]
+        most = listed([name(item.column) for item in self.utility.telling])
+        return f"Most is told by {most}. {right}, {', '.join(steps)}."
+
+    @cached_property
+    def pairs(self) -> list[PairRow]:
+        """The pairs of columns that differ most together, in pictures."""
+        found = []
+        for pair in self.utility.pairs:
+            worse = f"the worse of the two columns alone {number(pair.alone)}"
+            caption = f"{_variation(pair.variation, ' of the pair')}; {worse}"
+            found.append(PairRow(chart=svg.two_columns(pair), caption=caption))
+        return found
 
     @cached_property
     def columns(self) -> list[ColumnRow]:
@@ -108,16 +179,17 @@ class Usefulness:
 
 def _column_row(column: ColumnUtility) -> ColumnRow:
     figure = column.figures.get("total_variation")
-    caption = ""
-    if figure is not None:
-        reference = f"; fresh real rows {number(figure.reference.value)}" if figure.reference else ""
-        caption = f"Total variation {number(figure.value.value)} ({interval(figure.value)}){reference}"
     return ColumnRow(
         name=name(column.name),
         chart=svg.marginals(column.bars, title=column.name),
-        caption=caption,
+        caption="" if figure is None else _variation(figure),
         figures=[column.figures.get(key) for key in BY_COLUMN],
     )
+
+
+def _variation(figure: Figure, of: str = "") -> str:
+    reference = f"; fresh real rows {number(figure.reference.value)}" if figure.reference else ""
+    return f"Total variation{of} {number(figure.value.value)} ({interval(figure.value)}){reference}"
 
 
 TITLE = "Properties of the tables"

@@ -4,10 +4,11 @@ import datetime as dt
 
 from tabveil.auditing.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT, Policy
 from tabveil.auditing.report import Report
-from tabveil.metrics.utility import DOWNSTREAM
+from tabveil.metrics.utility import DOWNSTREAM, FIDELITY
 from tabveil.render import black_box
 from tabveil.render.audit import advice, evidence, measures
 from tabveil.render.audit import view as words
+from tabveil.render.audit.charts import charts_of
 from tabveil.render.html import laid_out
 from tabveil.render.svg import state_key
 
@@ -33,6 +34,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None, brief:
         view=view,
         access=black_box.of_report(report),
         brief=brief,
+        charts=charts_of(view),
         diagnostics=view.of_pillar("indicator"),
         inferred=evidence.inferred(report),
         judged_by_default=policy == Policy(recipient=policy.recipient, context=policy.context),
@@ -51,6 +53,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None, brief:
         DOWNSTREAM=DOWNSTREAM,
         DROPPED=words.DROPPED,
         EVIDENCE=evidence,
+        FIDELITY=FIDELITY,
         MOST_UNTESTED=words.MOST_UNTESTED,
         NEXT=advice,
         PROPERTIES=measures,

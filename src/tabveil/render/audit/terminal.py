@@ -234,6 +234,9 @@ def _utility(useful: Usefulness | None) -> list[RenderableType]:
     if useful is None:
         return []
     table = plain_table("utility", "release", "real rows", "best")
+    for place, (title, _, figure) in enumerate(useful.fidelity):
+        of = f"  {title.lower()}" if place else title
+        table.add_row(of, value(figure.value), value(figure.reference), "1")
     for meaning, figure in useful.figures:
         found = f" ({len(useful.rules)} found)" if meaning is RULES else ""
         reference, best = value(figure.reference), f"{meaning.best:g}"
@@ -242,7 +245,9 @@ def _utility(useful: Usefulness | None) -> list[RenderableType]:
         table.add_row(f"  {sentence}", value(broken.value), value(broken.reference), "0")
     for target in useful.utility.targets:
         table.add_row(f"gap when predicting {target.name}", value(target.gap), "", "0")
-    return section("Utility: how much the release tells of what real rows tell", Text(), table)
+    said = [Text(text) for text in (useful.told_by, useful.left_out) if text]
+    more = [line for text in said for line in (Text(), text)]
+    return section("Utility: how much the release tells of what real rows tell", Text(), table, *more)
 
 
 def _properties(found: PropertyRows | None) -> list[RenderableType]:

@@ -19,6 +19,7 @@ Another form of a report, such as the Markdown of benchmarks, is one more module
 """
 
 from tabveil.render.svg.axes import WORDS, State, state_key
+from tabveil.render.svg.canvas import standalone
 from tabveil.render.svg.cells import MOST_NAMED, associations, correlations, differences, heat_map
 from tabveil.render.svg.curves import RocCurve, distributions, marginals, roc
 from tabveil.render.svg.risks import ColumnBar, PowerRow, RiskBar, column_bars, power, risk_bars
@@ -33,6 +34,7 @@ from tabveil.render.svg.series import (
 )
 from tabveil.render.svg.style import STYLE
 from tabveil.render.svg.trade_offs import Checked, ReleasePoint, TradeOff, front, scatter
+from tabveil.render.svg.two_columns import two_columns
 
 __all__ = [
     "MOST_NAMED",
@@ -63,7 +65,9 @@ __all__ = [
     "risk_bars",
     "roc",
     "scatter",
+    "standalone",
     "state_key",
+    "two_columns",
     "value_range",
     "way",
 ]

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -10,6 +11,7 @@ from markupsafe import Markup, escape
 
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import NOT_COMPUTED, lower, number, upper, visible
+from tabveil.render.svg.style import ALONE
 
 TEXT = 14.5  # height of the letters on a phone, in units of the drawing; wider screens get smaller letters
 LARGEST = 1e12  # no share, risk or distance is near it; past it coordinates would overflow
@@ -146,6 +148,9 @@ WIDTH = 440.0  # narrow, so that on a phone the letters stay legible
 SMALL_WIDTH = 320.0
 LINE = 17.0  # from one line of text to the next
 
+_MARGIN = 8.0  # around a chart by itself
+_VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+
 
 def coordinate(value: float) -> str:
     """Write a coordinate with at most one decimal.
@@ -245,6 +250,28 @@ def chart(
     )
     said = tag("title", heading or "Chart", id=named) + tag("desc", visible(description), id=described)
     return Markup(opening) + said + drawn + Markup("</svg>")  # noqa: S704 - numbers and a digest only
+
+
+def standalone(drawn: Markup, numbered: Sequence[str] = ()) -> str:
+    """Return a chart as a document of its own: with its style, on white paper, and its numbers explained.
+
+    >>> standalone(chart([], title="Nothing", said=["Nothing."], height=10)).count("<style>")
+    1
+    """
+    opening, rest = str(drawn).split(">", 1)
+    sized = _VIEW.search(opening)
+    assert sized is not None, "charts have a view"
+    across, bottom = map(float, sized.groups())
+    key = [
+        label(0, bottom + LINE * place, f"{place} {name}", kind="mute", width=across)
+        for place, name in enumerate(numbered, start=1)
+    ]
+    width, height = across + 2 * _MARGIN, bottom + LINE * len(key) + 2 * _MARGIN
+    corner, size = f"{-_MARGIN:g} {-_MARGIN:g}", f"{coordinate(width)} {coordinate(height)}"
+    view = f'viewBox="{corner} {size}" width="{coordinate(width)}" height="{coordinate(height)}"'
+    paper = box(-_MARGIN, -_MARGIN, width, height, "paper")
+    rest = rest.removesuffix("</svg>") + joined(key)
+    return f"{opening.replace(sized.group(), view)}><style>{ALONE}</style>{paper}{rest}</svg>"
 
 
 def legend(

@@ -244,7 +244,7 @@ def _pool(bars: Sequence[Bar]) -> list[Bar]:
 
 def _pairs(bars: Sequence[Bar], highest: float, top: float) -> tuple[Markup, float]:
     """Draw a pair of lying bars for each label; return them and the height of the chart."""
-    longest = max(draw.width_of(_name(bar)) for bar in bars) / _SMALLER
+    longest = max(draw.width_of(level_name(bar)) for bar in bars) / _SMALLER
     left = min(max(longest + 7, _NAMES[0]), _NAMES[1])
     highest = max(highest, *(max(bar.real, bar.synthetic) for bar in bars))
     scale = Scale(low=0, high=highest, start=left, end=draw.SMALL_WIDTH - 18)
@@ -254,7 +254,9 @@ def _pairs(bars: Sequence[Bar], highest: float, top: float) -> tuple[Markup, flo
         y = top + _ROW * position
         named = bar.kind == "label"
         parts += [
-            draw.label(0, y + 13, _name(bar), width=(left - 6) * _SMALLER, kind=None if named else "slanted"),
+            draw.label(
+                0, y + 13, level_name(bar), width=(left - 6) * _SMALLER, kind=None if named else "slanted"
+            ),
             draw.box(left, y + 2, scale.at(bar.real) - left, 8, "fill-real"),
             draw.box(left, y + 10.5, scale.at(bar.synthetic) - left, 5.5, "fill-synthetic"),
         ]
@@ -283,7 +285,7 @@ def _histogram(bars: Sequence[Bar], highest: float, top: float) -> tuple[Markup,
     parts += [_outline(group, upward) for group in (columns, *([column] for column in apart))]
     parts += [draw.line(left, bottom, right, bottom, "zero"), _edges(ranges, left, slot, bottom + 15)]
     if others:
-        names = " and ".join(map(_name, others))
+        names = " and ".join(map(level_name, others))
         parts.append(draw.label(right, bottom + 30, names, kind="slanted", anchor="end"))
     return draw.joined(parts), bottom + (36 if others else 21)
 
@@ -312,16 +314,22 @@ def _edges(ranges: Sequence[Bar], left: float, slot: float, y: float) -> Markup:
     return draw.joined(parts) if parts else draw.label(left, y, "all values", kind="mute")
 
 
-def _name(bar: Bar) -> str:
-    return bar.label or "(empty)" if bar.kind == "label" else _POOLED.get(bar.kind, bar.kind)
+def level_name(bar: Bar) -> str:
+    """Name a level of a column as people read it.
 
-
-def _spoken(bar: Bar) -> str:
-    shares = f"real {percent(bar.real)}", f"synthetic {percent(bar.synthetic)}"
+    >>> level_name(Bar(kind="range", real=0, synthetic=0, low=10))
+    'From 10'
+    """
+    if bar.kind == "label":
+        return bar.label or "(empty)"
     if bar.kind != "range":
-        return told(_name(bar), *shares)
+        return _POOLED.get(bar.kind, bar.kind)
     low = None if bar.low is None else bar.low_text or tick(bar.low)
     high = None if bar.high is None else bar.high_text or tick(bar.high)
     if low is None:
-        return told("All values" if high is None else f"Below {high}", *shares)
-    return told(f"From {low}" if high is None else f"{low} to {high}", *shares)
+        return "All values" if high is None else f"Below {high}"
+    return f"From {low}" if high is None else f"{low} to {high}"
+
+
+def _spoken(bar: Bar) -> str:
+    return told(level_name(bar), f"real {percent(bar.real)}", f"synthetic {percent(bar.synthetic)}")

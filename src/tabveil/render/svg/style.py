@@ -107,3 +107,15 @@ STYLE = (
     f"@media print{{{_values(_LIGHT)}.chart{{break-inside:avoid}}.chart text{{font-size:12px}}}}\n"
 )
 """The style sheet that a page embeds once; colors are custom properties named ``--chart-…``."""
+
+
+def _resolved() -> str:
+    """Return the style of one chart alone: light, and with colors that other programs know, too."""
+    style = f"{_SHAPES}{_classes()}"
+    for name, color in _LIGHT.items():
+        style = style.replace(f"var(--chart-{name})", color)
+    return f"{style}.chart .paper{{fill:{_LIGHT['paper']}}}.chart text,.chart.small text{{font-size:12px}}"
+
+
+ALONE = _resolved()
+"""The style sheet that a chart by itself holds."""

@@ -40,6 +40,7 @@ class LoadedTables:
     dropped: tuple[DroppedColumn, ...] = ()
     written: Split | None = None  # the words of labels, texts and identifiers, for metrics that read them
     identifiers: Split | None = None  # what names people in train and in the release, compared or not
+    hardly_shared: tuple[str, ...] = ()  # of the columns compared, those of identifiers and of free text
     given: Split  # as the files have it
     turned: tuple[str, ...] = ()  # released columns that attacks read on another scale
     parted_by: tuple[str, ...] = ()  # columns by which rows of one person stand in train and in control
@@ -226,6 +227,7 @@ class _Together:
             dropped=dropped,
             written=written,
             identifiers=named,
+            hardly_shared=tuple(name for name in compared if name in {*identifiers, *texts}),
             parted_by=people_on_both_sides(even | uneven_identifiers, declared.identifiers, texts)
             if self.seek_people
             else (),

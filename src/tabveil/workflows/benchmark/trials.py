@@ -214,7 +214,7 @@ class MetricCell:
         rng = self.trial.rng("metric", self.name, json.dumps(settings, sort_keys=True))
         if self.metric is not None:
             return MetricAnswer.of(self.metric(split, rng=rng))
-        figures = measure_utility(split, rng=rng).figures
+        figures = measure_utility(split, explained=False, rng=rng).figures
         return MetricAnswer(figures={name: figure.value.value for name, figure in figures.items()})
 
 

@@ -8,8 +8,8 @@ from supplies.needs import need_table
 from tabveil import audit
 from tabveil.auditing.verdict import ABOVE, WITHIN
 from tabveil.core.table import Numeric, Split
+from tabveil.metrics.utility.discriminator import discriminate
 from tabveil.metrics.utility.distances import ComparedTables
-from tabveil.metrics.utility.joint import discriminate
 from tabveil.synthesis.generators.trees.synthesizer import Trees
 from tabveil.tables.reading import load_table
 from tabveil.workflows import synthesizing
