@@ -238,11 +238,15 @@ class _Together:
         return encoded.of_tables(tables, listed=listed)
 
 
-def person_columns(source: Any) -> tuple[str, ...]:  # noqa: ANN401 - a path or any kind of table
+def person_columns(
+    source: Any,  # noqa: ANN401 - a path or any kind of table
+    *,
+    drop: str | Iterable[str] = (),
+) -> tuple[str, ...]:
     """Return the columns by which one person seems to have several rows, which no split may part."""
     given = {"data": sources.read(source, "data", lazily=True)}
     try:
-        columns = _encode_all(given, _Reader.of(given, declare.read(None), ()))
+        columns = _encode_all(given, _Reader.of(given, declare.read(None, drop=drop), ()))
     except SchemaError:  # nothing is known about columns that cannot be read, and a split need not read them
         return ()
     texts = [name for name, encoded in columns.items() if is_free_text(encoded)]
@@ -366,6 +370,7 @@ def _encode_all(
 ) -> dict[str, EncodedColumn]:
     """Decide and read every column of all tables; those in ``by_schema`` stand as they are declared."""
     dropped = reader.declared.drop
+    sources.require_names(given, {*dropped, *without})
     leader = next(iter(given.values()))
     names = [name for name in leader.data.column_names if name not in dropped and name not in without]
     if not names:
