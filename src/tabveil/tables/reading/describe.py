@@ -82,7 +82,12 @@ def describe(
     lines.append("columns:\n")
     for column, place in loaded.layout.of(loaded.table):
         cells = loaded.table.column(column.name)
-        entry = "text" if column.name in loaded.texts else _entry(column, place, cells, mark=mark)
+        if column.name in loaded.texts:
+            entry = "text"
+        elif column.name in loaded.identifiers:
+            entry = "identifier"
+        else:
+            entry = "category" if place.code else _entry(column, place, cells, mark=mark)
         lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
     return "".join(lines)
 

@@ -207,7 +207,7 @@ def as_words(
                 role: np.where(np.isnan(each), np.nan, np.searchsorted(known, each).astype(np.float64))
                 for role, each in cells.items()
             }
-        elif encoded.place.kind is not Kind.LABELS:
+        elif encoded.place.kind is not Kind.LABELS and not (encoded.place.code and names_people(name)):
             continue
         holds: Holds = "text" if name in texts else "identifiers" if name in identifiers else "labels"
         words.append(replace(encoded, column=replace(column, holds=holds), cells=cells))

@@ -206,7 +206,7 @@ def _markers(piece: RawColumn) -> list[str]:
     bad = piece.numbers[1]
     few = bad.sum() <= _STRAY and piece.counts[~bad].sum() > piece.counts[bad].sum()
     if piece.verbatim and few and not arrow.has_leading_zero(piece.words):
-        suspect |= bad
+        suspect |= bad & ~arrow.matches(piece.words, r"\d")  # V57 among 250 and 401 is a code like these
     found = np.flatnonzero(suspect & (piece.counts >= LEAST_SHARED))
     return [shown(piece.words[int(position)].as_py()) for position in found]
 

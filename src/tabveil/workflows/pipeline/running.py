@@ -161,9 +161,9 @@ def run_pipeline(
     }
     with working(threads=threads, listener=progress):
         made = _made(asked, real, request, learning, n_rows=n_rows, seed=known_seed)
-        drop = leaves_identifiers_out(made.model)
+        unnamed = leaves_identifiers_out(made.model)
         # Reports tell the seed of their audit. Where a promise is stated, it must not be that of the fit.
-        told = {"drop_identifiers": drop, **({"seed": 0} if made.promising else {})}
+        told = {"drop_identifiers": unnamed, **({"seed": 0} if made.promising else {})}
         audited = _audit(made.sources, request.model_copy(update=told))
     model, fitted = made.model, made.model.model
     assert isinstance(fitted, HybridModel), "a pipeline was fitted"
