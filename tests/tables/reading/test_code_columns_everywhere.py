@@ -160,15 +160,28 @@ def test_identifiers_and_texts_need_hold_nothing_that_train_does():
 
 
 def test_a_code_with_a_letter_is_no_word_for_missing(tmp_path):
-    codes = ["250", "401", "250.01"] * 100 + ["V57"] * 20 + ["?"] * 12
+    codes = ["250", "401", "250.01"] * 100 + ["V57"] * 20 + ["other"] * 20 + ["?"] * 12
     (tmp_path / "d.csv").write_text(
         "\n".join(["diag,age", *(f"{code},{place % 9}" for place, code in enumerate(codes))])
     )
     notes = " ".join(load_table(tmp_path / "d.csv").notes)
     assert '"?" counts as a label' in notes
     assert "V57" not in notes
+    assert "other" not in notes  # rare ones, pooled
     words = ["250", "401"] * 100 + ["unknown"] * 20
     (tmp_path / "w.csv").write_text(
         "\n".join(["lab,age", *(f"{word},{place % 9}" for place, word in enumerate(words))])
     )
     assert '"unknown" counts as a label' in " ".join(load_table(tmp_path / "w.csv").notes)
+
+
+def test_icd_codes_are_not_said_to_look_like_numbers(tmp_path):
+    codes = ["250", "401.9", "428"] * 60 + [f"V{place % 30}" for place in range(40)] + ["E885"] * 12
+    rows = [f"{code},{place % 9}" for place, code in enumerate(codes)]
+    (tmp_path / "d.csv").write_text("\n".join(["diag,age", *rows]))
+    assert load_table(tmp_path / "d.csv").notes == ()
+    odd = ["250", "401", "428"] * 60 + [f"about {place}" for place in range(40)] + ["none"] * 12
+    (tmp_path / "o.csv").write_text(
+        "\n".join(["pay,age", *(f"{cell},{place % 9}" for place, cell in enumerate(odd))])
+    )
+    assert "look like numbers" in load_table(tmp_path / "o.csv").notes[0]

@@ -30,6 +30,7 @@ from tabveil.core.estimate import (
 from tabveil.core.findings import ColumnRisk, Combination, Configuration, Curve, OutlierRisk, Setting
 from tabveil.core.result import Result, Scores, params_of
 from tabveil.metrics.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, Tally
+from tabveil.metrics.worth_guessing import LEAST_ROOM
 from tabveil.protocols import Metric
 
 NO_ROOM = "Control does as well as can be, or nearly so: there is no room for a risk."
@@ -150,12 +151,11 @@ def choose(
 def _leading(found: Mapping[Setting, Comparison], counted: Mapping[Setting, Comparison]) -> Setting:
     """Return the configuration with the largest lower bound, of those that count.
 
-    Where control does as well as can be nothing can be seen: such a configuration leads only where there is
-    no other. It bounds the gain all the same.
+    Where control does as well as can be, or nearly so, and nothing is seen, nothing can be: such a
+    configuration leads only where there is no other. It bounds the gain all the same.
     """
     roomy = [
-        {setting: item for setting, item in some.items() if item.risk is not None}
-        for some in (counted, found)
+        {setting: item for setting, item in some.items() if _has_room(item)} for some in (counted, found)
     ]
     some = next((each for each in roomy if each), counted)
     gains = {setting: item.gain for setting, item in some.items() if item.gain is not None}
@@ -166,6 +166,13 @@ def _leading(found: Mapping[Setting, Comparison], counted: Mapping[Setting, Comp
             for setting, item in some.items()
         }
     )
+
+
+def _has_room(item: Comparison) -> bool:
+    """Whether an attack could succeed on more training people than control people, or does."""
+    if item.risk is None or item.control is None:
+        return False
+    return item.control.value <= 1 - LEAST_ROOM or (item.gain is not None and item.gain.low > 0)
 
 
 def _highest(
