@@ -96,7 +96,10 @@ def _unique_share(columns: Sequence[NDArray[np.int64]]) -> float:
 
 
 def _grown(names: Sequence[str], codes: dict[str, Indices]) -> tuple[tuple[str, float], ...]:
-    """Add the column that sets most rows apart, again and again, until a few columns or all people are."""
+    """Add the column that sets most rows apart, again and again, until a few columns or all people are.
+
+    Where they set nobody apart, there is nothing to tell.
+    """
     grown: list[tuple[str, float]] = []
     reached = 0.0
     while len(grown) < min(MOST_TOGETHER, len(names)) and reached < 1:
@@ -111,7 +114,7 @@ def _grown(names: Sequence[str], codes: dict[str, Indices]) -> tuple[tuple[str, 
             break
         reached = shares[best]
         grown.append((best, reached))
-    return tuple(grown)
+    return tuple(grown) if reached > 0 else ()
 
 
 _HEAD = """\
