@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tabveil.cli import files
 from tabveil.cli.files import STDOUT, write_json, write_or_show
-from tabveil.cli.options import Force, Html, Json, Missing, Shown, Table, option
+from tabveil.cli.options import Drop, Force, Html, Json, Missing, Shown, Table, option
 from tabveil.cli.screen import LOUD, Screen
 from tabveil.core.wording import joined, name, number, percent, plural
 
@@ -26,6 +26,7 @@ def anonymize(
     data: Annotated[Path, option("FILE", "The real rows.")],
     config: Annotated[Path, option("FILE", "What is asked for (YAML, JSON).")],
     out: Annotated[Path, option("FILE", "Where to write the generalized rows (.csv, .parquet ...).")],
+    drop: Drop = None,
     html: Html = None,
     json: Json = None,
     force: Force = False,
@@ -45,7 +46,7 @@ def anonymize(
         if path is not None and path != STDOUT:
             targets.append(files.writable(given, path, force=force, not_over=[data, config, *targets]))
     with progress_shown(quiet=quiet) as listener:
-        found = anonymizing.anonymize(data, config, progress=listener)
+        found = anonymizing.anonymize(data, config, drop=drop or (), progress=listener)
     found.write(targets[0])
     summary, measured = found.summary, found.properties
     if html is not None:
@@ -63,6 +64,7 @@ def hierarchies(
     column: Annotated[
         list[str] | None, option("COLUMN", "A quasi-identifier. Repeatable; all columns if left out.")
     ] = None,
+    drop: Drop = None,
     missing: Missing = None,
     out: Shown = None,
     force: Force = False,
@@ -72,12 +74,17 @@ def hierarchies(
 
     if out is not None:
         files.writable("--out", out, force=force, not_over=[file])
-    text = anonymizing.hierarchies(file, column or (), missing=missing or ())
+    text = anonymizing.hierarchies(file, column or (), drop=drop or (), missing=missing or ())
     write_or_show(text, out, force=force, not_over=[file])
 
 
 def quasi_identifiers(
-    *, file: Table, missing: Missing = None, json: Json = None, force: Force = False
+    *,
+    file: Table,
+    drop: Drop = None,
+    missing: Missing = None,
+    json: Json = None,
+    force: Force = False,
 ) -> None:
     """Propose quasi-identifiers."""
     import json as json_text
@@ -85,7 +92,7 @@ def quasi_identifiers(
     from tabveil.workflows import anonymizing
 
     target = files.destination("--json", json, force=force, not_over=[file])
-    found = anonymizing.quasi_identifiers(file, missing=missing or ())
+    found = anonymizing.quasi_identifiers(file, drop=drop or (), missing=missing or ())
     write_json(json_text.dumps(dataclasses.asdict(found), ensure_ascii=False, indent=1), target)
     _tell_proposal(Screen(stderr=json == STDOUT), found)
 

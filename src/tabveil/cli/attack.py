@@ -65,7 +65,6 @@ def attack(
     from tabveil.cli.progress import progress_shown, progress_to_go_on
     from tabveil.cli.synthesize import read_settings
     from tabveil.render.black_box import TITLE, access_text, shown
-    from tabveil.tables.reading import declare
     from tabveil.workflows import black_box as attacking
 
     target = files.destination("--json", json, force=force, not_over=[data, config, control, schema])
@@ -85,7 +84,8 @@ def attack(
             draw=draw,
             game=game,  # type: ignore[arg-type] # checked where it is used
             rare_labels=rare_labels,  # type: ignore[arg-type] # likewise
-            schema=declare.read(schema).without(drop) if drop else schema,
+            schema=schema,
+            drop=drop or (),
             missing=tuple(missing or ()),
             seed=seed,
             store=store,

@@ -36,10 +36,7 @@ Shown = Annotated[Path | None, option("FILE", "Write it here, not to the screen.
 Schema = Annotated[
     Path | None, option("FILE", "Column types, labels and bounds; begin with 'tabveil schema'.")
 ]
-Drop = Annotated[
-    list[str] | None,
-    option("COLUMN", "Leave out a column, also one that not all tables have. Repeatable."),
-]
+Drop = Annotated[list[str] | None, asked("drop")]
 Missing = Annotated[
     list[str] | None, option("TEXT", "A text that stands for a missing value, such as '?'. Repeatable.")
 ]

@@ -9,7 +9,19 @@ from rich.text import Text
 from tabveil.cli import files
 from tabveil.cli.audit import metrics_asked, threshold
 from tabveil.cli.files import STDOUT, write_json
-from tabveil.cli.options import FailAbove, Force, Html, Json, Missing, Save, Schema, Threads, asked, option
+from tabveil.cli.options import (
+    Drop,
+    FailAbove,
+    Force,
+    Html,
+    Json,
+    Missing,
+    Save,
+    Schema,
+    Threads,
+    asked,
+    option,
+)
 from tabveil.cli.screen import Screen
 from tabveil.errors import ParameterError
 
@@ -48,6 +60,7 @@ def pipeline(
     policy: Annotated[Path | None, asked("policy")] = None,
     fail_above: FailAbove = None,
     schema: Schema = None,
+    drop: Drop = None,
     missing: Missing = None,
     seed: Annotated[
         int | None,
@@ -104,6 +117,7 @@ def pipeline(
             policy=judged_by,
             seed=seed,
             schema=schema,
+            drop=drop or (),
             missing=tuple(missing or ()),
             threads=threads,
             progress=listener,

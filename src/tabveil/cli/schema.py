@@ -3,16 +3,19 @@
 import typer
 
 from tabveil.cli import files
-from tabveil.cli.options import Force, Missing, Shown, Table
+from tabveil.cli.options import Drop, Force, Missing, Shown, Table
 
 
-def schema(*, file: Table, missing: Missing = None, out: Shown = None, force: Force = False) -> None:
+def schema(
+    *, file: Table, drop: Drop = None, missing: Missing = None, out: Shown = None, force: Force = False
+) -> None:
     """Describe a file."""
     from tabveil.tables import reading as frame
 
     if out is not None:
         files.writable("--out", out, force=force, not_over=[file])
-    files.write_or_show(frame.describe(file, missing=tuple(missing or ())), out, force=force, not_over=[file])
+    text = frame.describe(file, missing=tuple(missing or ()), drop=drop or ())
+    files.write_or_show(text, out, force=force, not_over=[file])
 
 
 def register(app: typer.Typer) -> None:

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from tabveil.cli import files
-from tabveil.cli.options import Force, NumbersSeed, option
+from tabveil.cli.options import Drop, Force, NumbersSeed, option
 from tabveil.cli.screen import Screen
 
 
@@ -25,6 +25,7 @@ def split(
     policy: Annotated[
         Path | None, option("FILE", "Accepted risks: what would it take to settle them?")
     ] = None,
+    drop: Drop = None,
     seed: NumbersSeed = 0,
     force: Force = False,
 ) -> None:
@@ -40,7 +41,7 @@ def split(
     targets: dict[Path, Path] = {}
     for part in (folder / f"train{ending}", folder / f"control{ending}"):
         targets[part] = files.writable("--out", part, force=force, not_over=[data, *targets.values()])
-    table = frame.read_raw(data)
+    table = frame.read_raw(data, drop or ())
     parts = split_rows(table, control=control, by=by, seed=seed)
     sizes = []
     for (part, target), rows in zip(targets.items(), parts, strict=True):
@@ -49,9 +50,11 @@ def split(
         sizes.append(len(rows) if by is None else count_people(taken, by))
         Screen().print(Text(f"{part}: {len(rows):,} rows"))
     if by is None and not independent_rows:
-        columns = frame.person_columns(data)
+        columns = frame.person_columns(data, drop=drop or ())
         if columns:
             Screen().print(Text(parted_people(columns), style="bold"))
+    if drop:
+        Screen().print(Text(f"Left out of both, as asked: {frame.listed_columns(drop)}."))
     told = in_words(
         *sizes,
         threshold=min(map(accepted.thresholds.of, RISKS)),
@@ -69,7 +72,8 @@ def register(app: typer.Typer) -> None:
         "Train the generator on [bold]train[/] only and keep [bold]control[/] for the audit: without rows "
         "the generator never saw, an audit concludes little. Rows of one person ([bold]--by[/]) stay "
         "together; without it, rows that are equal in every column do, unless different people coincide by "
-        "chance. Both files are of the same kind as the data, or CSV where that is a spreadsheet.",
+        "chance. Both files are of the same kind as the data, or CSV where that is a spreadsheet. They have "
+        "all its columns but those that [bold]--drop[/] leaves out.",
         epilog="Examples:\n\n[cyan]tabveil split --data patients.csv --control 0.3 --out split[/]\n\n"
         "[cyan]tabveil split --data visits.parquet --control 0.3 --by patient --out split[/]",
     )(split)

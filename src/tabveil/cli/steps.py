@@ -58,7 +58,6 @@ def filter_release(
 ) -> None:
     """Filter a file."""
     from tabveil.cli.progress import progress_shown
-    from tabveil.tables.reading import declare
     from tabveil.workflows import steps
 
     place = rows_file(out, force=force, not_over=[train, synthetic, control, schema])
@@ -72,7 +71,8 @@ def filter_release(
             measure_utility=utility and not quiet,
             target=target or None,
             seed=seed,
-            schema=declare.read(schema).without(drop) if drop else schema,
+            schema=schema,
+            drop=drop or (),
             missing=missing or (),
             drop_identifiers=drop_identifiers,
             threads=threads,
@@ -100,6 +100,7 @@ def deduplicate(
     equal: Annotated[
         bool, typer.Option("--drop-equal/--keep-equal", help="Keep rows that are equal in all columns once.")
     ] = True,
+    drop: Drop = None,
     seed: Seed = 0,
     force: Force = False,
     quiet: Quiet = False,
@@ -112,9 +113,10 @@ def deduplicate(
     place = rows_file(out, force=force, not_over=[data])
     with progress_shown(quiet=quiet) as listener, working(listener=listener):
         tell("comparing rows", 0.0)
-        found = steps.deduplicate(data, person=person, most=most, equal=equal, seed=seed)
+        gone = drop or ()
+        found = steps.deduplicate(data, person=person, most=most, equal=equal, drop=gone, seed=seed)
         tell("writing", 0.9)
-        _write(data, found.kept, place)
+        _write(data, found.kept, place, drop=gone)
     if not quiet:
         _tell(out, found.notes, found.sentences)
 
@@ -141,6 +143,7 @@ def pseudonymize(
             "A keyed hash, the same in every file; or an identifier of the same form that nobody has.",
         ),
     ] = "hash",
+    drop: Drop = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -163,9 +166,10 @@ def pseudonymize(
             key=key,
             style=style,  # type: ignore[arg-type] # checked where it is used
             texts=texts,
+            drop=drop or (),
         )
         tell("writing", 0.8)
-        frame.write_raw(replace_raw(frame.read_raw(data), found.replaced), place, like=data)
+        frame.write_raw(replace_raw(frame.read_raw(data, drop or ()), found.replaced), place, like=data)
     if quiet:
         return
     _tell(out, found.notes, found.sentences)
@@ -207,11 +211,11 @@ def tell_step(screen: Screen, sentences: Sequence[str], where: str) -> None:
         screen.say(f"  {sentence}" if place else f"{where}: {sentence}")
 
 
-def _write(data: Path, rows: "Indices", place: Path) -> None:
+def _write(data: Path, rows: "Indices", place: Path, *, drop: Sequence[str] = ()) -> None:
     """Write some rows of a file as they stand in it."""
     from tabveil.tables import reading as frame
 
-    frame.write_raw(frame.take_rows(frame.read_raw(data), rows), place, like=data)
+    frame.write_raw(frame.take_rows(frame.read_raw(data, drop), rows), place, like=data)
 
 
 def register(app: typer.Typer) -> None:

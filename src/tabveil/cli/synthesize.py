@@ -11,7 +11,7 @@ from rich.text import Text
 from typer.core import TyperCommand
 
 from tabveil.cli.files import refuse_folder, rows_file
-from tabveil.cli.options import Force, Missing, Out, Save, Schema, Seed, Settings, Threads, option
+from tabveil.cli.options import Drop, Force, Missing, Out, Save, Schema, Seed, Settings, Threads, option
 from tabveil.cli.screen import LOUD, Screen
 from tabveil.cli.steps import tell_step
 from tabveil.errors import ParameterError
@@ -62,6 +62,7 @@ def synthesize(
         option("N", "Same seed, same rows. If left out: 0; private generators take a secret one.", min=0),
     ] = None,
     schema: Schema = None,
+    drop: Drop = None,
     missing: Missing = None,
     rare_labels: Annotated[
         str | None,
@@ -97,6 +98,7 @@ def synthesize(
     from tabveil.cli.progress import progress_shown
     from tabveil.core.workers import working
     from tabveil.synthesis.generators.privacy import WARNING
+    from tabveil.tables.reading import declare
     from tabveil.workflows import synthesizing
     from tabveil.workflows.pipeline.settings import RealRows
     from tabveil.workflows.synthesizing import configuration
@@ -114,8 +116,9 @@ def synthesize(
     target = rows_file(out, not_over=[data, config, schema, save, control, policy], force=force)
     if save is not None:
         refuse_folder(save)
-    real = RealRows.of(data=data, control=control).deduplicated(said.deduplicate, seed=seed or 0)
-    real = real.pseudonymized(said.pseudonymize)
+    real, gone = RealRows.of(data=data, control=control).without(drop or ()), tuple(drop or ())
+    real = real.deduplicated(said.deduplicate, seed=seed or 0).pseudonymized(said.pseudonymize)
+    types = declare.read(schema).about_rest(gone) if gone else schema
     for step in real.steps:
         _tell_step(step)
     with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
@@ -124,7 +127,7 @@ def synthesize(
             generator=generator,
             settings=given,
             seed=seed,
-            schema=schema,
+            schema=types,
             missing=absent,
             rare_labels=rare_labels or said.rare_labels or "pool",  # type: ignore[arg-type] # checked there
             identifiers=identifiers or said.identifiers or "fresh",  # type: ignore[arg-type] # likewise
@@ -136,13 +139,13 @@ def synthesize(
     drawn = _draw(learned, rows or learned.n_rows or 1, seed=seed or 0, threads=threads)
     # Identifiers have no place in an audit where the rows lack them, or carry some that are nobody's. A
     # private generator may have learned others that were not declared, which then stay in.
-    drop = bool(learned.left_out) or (bool(learned.fresh) and learned.account.privacy is None)
+    unnamed = bool(learned.left_out) or (bool(learned.fresh) and learned.account.privacy is None)
     asked: dict[str, Any] = {
         "train": real.get("data"),
         "control": real.get("control"),
-        "schema": schema,
+        "schema": types,
         "missing": absent,
-        "drop_identifiers": drop,
+        "drop_identifiers": unnamed,
         "threads": threads,
     }
     if said.filter is not None:
@@ -160,7 +163,7 @@ def synthesize(
             "Not audited: whether these rows are within any policy is not known. Hold rows back with "
             "'tabveil split' and name them with --control."
         )
-        _say_next(_audit(data, out, schema, absent, drop=drop))
+        _say_next(_audit(data, out, schema, absent, drop=gone, without_identifiers=unnamed))
         return 0
     loud, sentence = report.verdict.state == "above threshold", report.verdict.sentence
     Screen(stderr=loud).say(f"{WARNING}: {sentence}" if loud else sentence, style=LOUD if loud else "bold")
@@ -328,7 +331,15 @@ def _line(note: str) -> tuple[str, str]:
     return note, LOUD if note.startswith(WARNING) else ""
 
 
-def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...], *, drop: bool) -> str:
+def _audit(
+    data: Path,
+    out: Path,
+    schema: Path | None,
+    missing: tuple[str, ...],
+    *,
+    drop: Sequence[str],
+    without_identifiers: bool,
+) -> str:
     """Return the audit of what was just written, ready to be typed."""
     import shlex
 
@@ -339,7 +350,8 @@ def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...],
     words += ["--synthetic", str(out)]
     words += [] if schema is None else ["--schema", str(schema)]
     words += [word for text in missing for word in ("--missing", text)]
-    words += ["--drop-identifiers"] if drop else []
+    words += [word for column in drop for word in ("--drop", column)]
+    words += ["--drop-identifiers"] if without_identifiers else []
     return shlex.join(words)
 
 

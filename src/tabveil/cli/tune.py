@@ -7,13 +7,14 @@ import typer
 
 from tabveil.cli import files
 from tabveil.cli.exit_codes import NOTHING_FOUND
-from tabveil.cli.options import Force, Html, Json, OwnCode, Retry, Scheduler, Workers, option
+from tabveil.cli.options import Drop, Force, Html, Json, OwnCode, Retry, Scheduler, Workers, option
 
 
 def tune(
     *,
     config: Annotated[Path, option("FILE", "The search.")],
     store: Annotated[Path, option("FOLDER", "Where to keep what is measured.")],
+    drop: Drop = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
     code: OwnCode = None,
@@ -29,7 +30,7 @@ def tune(
     from tabveil.workflows import tuning
 
     files.destinations(html=html, json=json, force=force, not_over=[config])
-    asked = {"workers": workers, "scheduler": scheduler, "retry": retry}
+    asked = {"workers": workers, "scheduler": scheduler, "retry": retry, "drop": drop or ()}
     found = kept(tuning.tune, config, store, code=code or (), quiet=quiet, **asked)
     files.write_found(found, page=page, summary=summary, html=html, json=json, quiet=quiet)
     return 0 if found.choice is not None else NOTHING_FOUND

@@ -44,6 +44,8 @@ class Numeric:
 
     ``decimals`` is the number of decimal places every value fits in (0 for integers), None if there is none.
     ``arbitrary_zero`` marks dates: their differences mean something, their size does not.
+    ``stood_last`` marks the last column of a file, where many keep what is to be predicted; its place in a
+    table tells nothing.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Numeric:
     high: float
     decimals: int | None = None
     arbitrary_zero: bool = False
+    stood_last: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not -LARGEST <= self.low <= self.high <= LARGEST:
@@ -86,6 +89,7 @@ class Categorical:
     labels: tuple[str, ...]
     ordered: bool = False
     holds: Holds = field(default="labels", repr=False)  # stored benchmarks are named after what is printed
+    stood_last: bool = field(default=False, repr=False, compare=False)  # as of a column of numbers
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels):

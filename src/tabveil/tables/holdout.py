@@ -8,7 +8,7 @@ by chance in all columns also do in all but one, and records stored twice hardly
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Indices, mix_bits
 from tabveil.core.wording import people
 from tabveil.errors import SchemaError
-from tabveil.tables.reading import native_parts, raw_rows
+from tabveil.tables.reading import leave_out, native_parts, raw_rows
 from tabveil.tables.reading.arrow import Hashes, RawTable, hash_cells, hash_rows, missing_cells
 
 _MOSTLY = 0.25  # of equal rows: columns explain fewer than there are, for they go together
@@ -59,6 +59,7 @@ def split(
     *,
     control: float = 0.3,
     by: str | None = None,
+    drop: str | Iterable[str] = (),
     seed: int = 0,
 ) -> Parts:
     """Hold back control rows before a generator is trained, as ``tabveil split`` does.
@@ -72,6 +73,8 @@ def split(
     by
         The column that says whose row it is; rows of one person stay together. Without it, equal rows do,
         where they are too many to be different people who coincide.
+    drop
+        Columns that neither of the two tables is to have, such as an index. What is equal goes by the others.
     seed
         Another seed, another choice.
 
@@ -85,6 +88,7 @@ def split(
     (150, 50)
     """
     check.at_least("split", "seed", seed, 0)
+    data = leave_out(data, drop)
     return Parts(*native_parts(data, split_rows(raw_rows(data), control=control, by=by, seed=seed)))
 
 

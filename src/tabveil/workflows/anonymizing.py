@@ -1,6 +1,6 @@
 """``tabveil.anonymize`` and what proposes to it: what the commands of these names do, from table to table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from tabveil.synthesis.anonymize.building import ColumnValues
 from tabveil.synthesis.anonymize.configuration import AnonymizationSettings
 from tabveil.synthesis.anonymize.proposing import Proposal, propose, template
 from tabveil.synthesis.anonymize.releasing import Summary
-from tabveil.tables.reading import Layout, LoadedTable, load_table
+from tabveil.tables.reading import Layout, LoadedTable, declare, load_table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,6 +48,7 @@ def anonymize(
     data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
     config: str | Path | Mapping[str, Any],
     *,
+    drop: str | Iterable[str] = (),
     threads: int | None = None,
     progress: Listener | None = None,
 ) -> Anonymized:
@@ -59,6 +60,8 @@ def anonymize(
         The real rows: a path, or a table of pandas, polars or Arrow, which stays as it is.
     config
         What is asked for: a file (YAML, JSON) as ``tabveil hierarchies`` proposes it, or a mapping.
+    drop
+        Columns to leave out from the start; none of them is released.
     threads, progress
         How many threads; told what is being done and which share of it is complete.
 
@@ -73,7 +76,7 @@ def anonymize(
     asked = configuration.read(config)
     with working(threads=threads, listener=progress):
         tell("reading", 0.0)
-        loaded = load_table(data, schema=asked.schema, missing=asked.missing)
+        loaded = load_table(data, schema=declare.read(asked.schema, drop=drop), missing=asked.missing)
         with part(0.1, 0.9):
             found = configuration.apply(asked, loaded)
         tell("measuring", 0.9)
@@ -88,7 +91,12 @@ def anonymize(
     )
 
 
-def quasi_identifiers(data: Any, *, missing: Sequence[str] = ()) -> Proposal:  # noqa: ANN401 - as above
+def quasi_identifiers(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    *,
+    drop: str | Iterable[str] = (),
+    missing: Sequence[str] = (),
+) -> Proposal:
     """Say which columns set people apart, alone and together, as ``tabveil quasi-identifiers`` does.
 
     >>> from tabveil.datasets import hospital
@@ -96,10 +104,16 @@ def quasi_identifiers(data: Any, *, missing: Sequence[str] = ()) -> Proposal:  #
     >>> found.n_rows, found.columns[0].name
     (200, 'age')
     """
-    return propose(load_table(data, missing=missing))
+    return propose(load_table(data, schema=declare.read(None, drop=drop), missing=missing))
 
 
-def hierarchies(data: Any, columns: Sequence[str] = (), *, missing: Sequence[str] = ()) -> str:  # noqa: ANN401 - as above
+def hierarchies(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    columns: Sequence[str] = (),
+    *,
+    drop: str | Iterable[str] = (),
+    missing: Sequence[str] = (),
+) -> str:
     """Return the text of a file to edit for :func:`anonymize`, as ``tabveil hierarchies`` writes it.
 
     It has a hierarchy for each of the columns; for all but those that name people, if none is named.
@@ -108,7 +122,8 @@ def hierarchies(data: Any, columns: Sequence[str] = (), *, missing: Sequence[str
     >>> "  age:" in hierarchies(hospital(200, seed=1), ["age"]).splitlines()
     True
     """
-    return template(load_table(data, missing=missing), columns)
+    schema = declare.read(None, drop=drop)
+    return template(load_table(data, schema=schema, missing=missing), columns, dropped=schema.drop)
 
 
 def _measured(found: Anonymization, asked: AnonymizationSettings, loaded: LoadedTable) -> Properties:

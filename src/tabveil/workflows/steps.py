@@ -19,7 +19,7 @@ from tabveil.metrics import utility
 from tabveil.metrics.control.shared_rows import NearRows, near_rows
 from tabveil.metrics.utility import Utility
 from tabveil.tables.holdout import coincide
-from tabveil.tables.reading import LoadedTables, load_split, native_parts, raw_rows
+from tabveil.tables.reading import LoadedTables, declare, leave_out, load_split, native_parts, raw_rows
 from tabveil.tables.reading.arrow import Hashes, RawTable, hash_cells, hash_rows, missing_cells
 
 COINCIDENCE = (
@@ -94,6 +94,7 @@ def deduplicate(
     person: str | None = None,
     most: int | None = None,
     equal: bool = True,
+    drop: str | Iterable[str] = (),
     seed: int = 0,
 ) -> Deduplicated:
     """Keep equal rows once, and at most so many rows of a person, as ``tabveil deduplicate`` does.
@@ -111,6 +112,8 @@ def deduplicate(
         How many rows of a person are kept, 1 or more; goes with ``person``.
     equal
         Keep rows that are equal in every column once. False keeps them all.
+    drop
+        Columns to leave out, such as an index, by which no two rows are equal; ``rows`` lack them.
     seed
         Which rows of a person are kept depends on the seed and on what they hold, not on their order.
 
@@ -125,6 +128,7 @@ def deduplicate(
     """
     check.at_least("deduplicate", "seed", seed, 0)
     require_limits("deduplicate", person=person, most=most, equal=equal)
+    data = leave_out(data, drop)
     table = raw_rows(data)
     if table.num_rows == 0:
         raise SchemaError("deduplicate", "the table has no rows.")
@@ -264,6 +268,7 @@ def filter_release(
     target: str | Iterable[str] | None = None,
     seed: int = 0,
     schema: Any = None,  # noqa: ANN401 - a path or plain data
+    drop: str | Iterable[str] = (),
     missing: Iterable[str] = (),
     drop_identifiers: bool = False,
     threads: int | None = None,
@@ -292,8 +297,9 @@ def filter_release(
         Columns that models should predict, where utility is measured.
     seed
         The same seed, the same rows. They leave in random order, which tells nothing about where they stood.
-    schema, missing, drop_identifiers, threads, progress
-        As in :func:`tabveil.audit`. A column that names people hides how near rows are: leave such out.
+    schema, drop, missing, drop_identifiers, threads, progress
+        As in :func:`tabveil.audit`. A column that names people hides how near rows are: leave such out. What
+        is left out is not compared; the rows keep it.
 
     Examples
     --------
@@ -310,7 +316,12 @@ def filter_release(
     with working(threads=threads, listener=progress):
         tell("reading the tables", 0.0)
         loaded = load_split(
-            train, synthetic, control, schema=schema, missing=missing, drop_identifiers=drop_identifiers
+            train,
+            synthetic,
+            control,
+            schema=declare.read(schema, drop=drop),
+            missing=missing,
+            drop_identifiers=drop_identifiers,
         )
         split, n_rows = loaded.split, len(loaded.split.synthetic)
         tell("looking for near rows", 0.05)

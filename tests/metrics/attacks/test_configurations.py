@@ -47,3 +47,27 @@ def test_only_what_may_reach_farthest_is_asked_again():
     assert set(asked) == set(settings)
     assert len(MANY) - 1 in again  # the one that does
     assert len(again) < len(MANY) / 2
+
+
+def test_what_leaves_no_room_for_a_risk_leads_nothing_and_bounds_all_the_same():
+    full, some = tally(N, N), tally(60, 55)
+    found = headline({Setting(label="full"): full, Setting(label="some"): some}, CONFIDENCE)
+    lows = {item.name: item.gain.low for item in found.configurations}
+    assert lows["full"] > lows["some"]  # nothing can be gained, and so nothing lost
+    assert found.setting.label == "some"
+    assert found.gain.low == lows["some"]
+    assert not found.notes
+    alone = headline({Setting(label="full"): full}, CONFIDENCE)
+    assert "no room" in alone.notes[0]
+    reaching = headline({Setting(label="full"): full, Setting(label="some"): tally(0, 40)}, CONFIDENCE)
+    assert reaching.setting.label == "some"
+    assert reaching.gain.high == compare_counts(full, CONFIDENCE).gain.high
+
+
+def test_hardly_any_room_leads_nothing_but_what_is_seen_does():
+    nearly, some = tally(N - 8, N - 9), tally(60, 55)
+    found = headline({Setting(label="nearly"): nearly, Setting(label="some"): some}, CONFIDENCE)
+    assert found.setting.label == "some"
+    seen = headline({Setting(label="nearly"): tally(N, N - 15), Setting(label="some"): some}, CONFIDENCE)
+    assert seen.gain.low > 0
+    assert seen.setting.label == "nearly"

@@ -244,3 +244,8 @@ def test_columns_that_set_people_apart_are_proposed():
     assert [name for name, _ in found.together][:2] in (["age", "place"], ["place", "age"])
     pairs = people.groupby(["age", "place"]).size()
     assert columns["place"].with_partner == pytest.approx((pairs == 1).sum() / 400)
+
+
+def test_columns_that_set_nobody_apart_are_not_asked_for_first():
+    alike = {"born": range(40), "sex": ["f", "m"] * 20, "town": ["a", "a", "b", "b"] * 10}
+    assert propose(frame.load_table(pd.DataFrame(alike))).together == ()

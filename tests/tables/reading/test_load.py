@@ -307,7 +307,7 @@ def test_the_described_schema_loads_and_shows_no_rare_value():
         "drop": [],
         "csv": {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "missing": ""},
         "columns": {
-            "n": "integer",
+            "n": "identifier",  # every row has a number of its own
             "r": "real",
             "b": "boolean",
             "c": "category",

@@ -1,19 +1,9 @@
-"""Codes, quantities and times of day are told apart."""
+"""Times of day are told from quantities."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from supplies.needs import need_table
 
-from tabveil.tables.reading import load_table
-from tabveil.workflows.synthesizing.recognizing import (
-    is_clock,
-    is_code,
-    to_clock,
-    to_minutes,
-    unlikeness_of_neighbors,
-    whole_numbers,
-)
+from tabveil.workflows.synthesizing.recognizing import is_clock, to_clock, to_minutes
 
 
 @pytest.mark.parametrize(
@@ -38,51 +28,3 @@ def test_minutes_and_back():
     every = np.array([100.0 * hour + minute for hour in range(24) for minute in range(60)])
     assert to_minutes(every).tolist() == list(range(1440))
     assert to_clock(to_minutes(every)).tolist() == every.tolist()
-
-
-def people(n=3000):
-    rng = np.random.default_rng(0)
-    age = rng.integers(20, 60, n)
-    kind = rng.integers(1, 13, n)
-    means = np.random.default_rng(3).normal(size=13) + np.where(np.arange(13) % 2, 2, -2)
-    return pd.DataFrame(
-        {
-            "age": age,
-            "kind": kind,
-            "alone": rng.integers(1, 13, n),
-            "cost": age * 10 + rng.normal(size=n) * 50,
-            "blood": means[kind] + rng.normal(size=n),
-            "sex": np.where(rng.random(n) < 0.3 + 0.4 * (means[kind] > 0), "f", "m"),
-        }
-    )
-
-
-def codes_of(data, **given):
-    known = load_table(data, **given)
-    numbers = whole_numbers(known.table, known.layout, besides=())
-    return {known.table.schema.names[k] for k in numbers if is_code(known.table, k)}
-
-
-def test_a_scale_is_told_from_codes_by_the_other_columns():
-    table = load_table(people()).table
-    unlike = {
-        name: unlikeness_of_neighbors(table, table.schema.position(name)) for name in table.schema.names[:3]
-    }
-    assert unlike["age"] < 0.2
-    assert unlike["kind"] > 1.2
-    assert unlike["alone"] == 0  # nothing tells
-    assert codes_of(people()) == {"kind"}
-
-
-def test_a_name_says_it_where_a_catalog_is_there():
-    data = people().rename(columns={"alone": "ward_id"})
-    data["case_id"] = np.arange(len(data)) // 3  # no catalog: three rows each
-    assert codes_of(data) == {"kind", "ward_id"}
-
-
-def test_on_real_tables_only_codes_are_codes():
-    found = set()
-    for name in ("adult", "diabetes130", "loans", "nhanes"):
-        data = pd.read_parquet(need_table(f"{name}.parquet")).sample(3000, random_state=1)
-        found |= codes_of(data.reset_index(drop=True), missing=("?",))
-    assert found == {"admission_type_id", "discharge_disposition_id", "admission_source_id"}

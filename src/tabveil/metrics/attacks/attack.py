@@ -15,6 +15,7 @@ from tabveil.core.wording import NOT_COMPUTED, UNSEEN, begin, listed, name, perc
 from tabveil.engines.representation import Mixed, require_representation
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks.column_choice_kernels import best_guesses
+from tabveil.metrics.worth_guessing import GuessableColumn, in_order
 from tabveil.protocols import Metric, Representation
 
 REST = "all other data of the person (worst case)"
@@ -217,12 +218,13 @@ class SecretAttack(Attack):
     def chosen(self, split: Split) -> tuple[tuple[str, ...], str]:
         """Take the columns that the user names, or choose some; and say in a sentence how.
 
-        Chosen are up to ``n_secrets`` columns that are hardest to guess from any one other column. Suitable
-        are columns with at least two values in the real and in the synthetic rows, at most half of them
-        missing, that are no identifiers: labels of which more than half are different, whole numbers that
-        hardly repeat (this last rule is waived where it leaves nothing). Columns of labels come before
-        numbers, since a guess of a label can be right; left out are those with more than ``most_labels``
-        different labels, and those the intruder knows.
+        Chosen are up to ``n_secrets`` columns: first what a person would call an outcome
+        (:mod:`tabveil.metrics.worth_guessing`), then those that are hardest to guess from any one other
+        column. Suitable are columns with at least two values in the real and in the synthetic rows, at most
+        half of them missing, that are no identifiers: labels of which more than half are different, whole
+        numbers that hardly repeat (this last rule is waived where it leaves nothing). Columns of labels come
+        before numbers, since a guess of a label can be right; left out are those with more than
+        ``most_labels`` different labels, and those the intruder knows.
         """
         if self.secrets is not None:
             check.known_names(self.name, "column", self.secrets, split.schema.names)
@@ -231,15 +233,24 @@ class SecretAttack(Attack):
         suitable = self._suitable(split)
         room = _rooms(split.synthetic, suitable)
 
-        def order(name: str) -> tuple[bool, float, str]:
-            return isinstance(split.schema[name], Numeric), -round(room[name], 9), name
-
-        chosen, how = tuple(sorted(suitable, key=order)[: self.n_secrets]), ""
+        ranked = in_order(
+            (
+                GuessableColumn(
+                    column=split.schema[name],
+                    n_values=len(np.unique(_real(split, name))),
+                    room=room[name],
+                    worth=room[name],
+                )
+                for name in suitable
+            ),
+            labels_first=True,
+        )
+        chosen, how = tuple(ranked[: self.n_secrets]), ""
         if len(suitable) > len(chosen):
             how = (
-                f", chosen among {len(suitable)} suitable columns (labels first, then those hardest to guess "
+                f", chosen among {len(suitable)} suitable columns (an outcome, if one looks so; then labels "
+                "before numbers, those first that are hardest to guess from any one other column)"
             )
-            how += "from any one other column)"
         return chosen, f"Tried as {self.word}: {', '.join(chosen)}{how}."
 
     def _suitable(self, split: Split) -> list[str]:

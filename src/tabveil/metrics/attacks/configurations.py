@@ -30,6 +30,7 @@ from tabveil.core.estimate import (
 from tabveil.core.findings import ColumnRisk, Combination, Configuration, Curve, OutlierRisk, Setting
 from tabveil.core.result import Result, Scores, params_of
 from tabveil.metrics.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, Tally
+from tabveil.metrics.worth_guessing import LEAST_ROOM
 from tabveil.protocols import Metric
 
 NO_ROOM = "Control does as well as can be, or nearly so: there is no room for a risk."
@@ -126,20 +127,16 @@ def choose(
     telling = {setting: item for setting, item in found.items() if item.beats_baseline}
     counted = telling or found
     gains = {setting: item.gain for setting, item in counted.items() if item.gain is not None}
-    best = strongest(
-        gains
-        or {
-            setting: (excess(item.attack, item.baseline) if item.baseline else None) or item.attack
-            for setting, item in counted.items()
-        }
-    )
+    best = _leading(found, counted)
     risks = {setting: item.risk.value for setting, item in found.items() if item.risk is not None}
     largest = max(risks, key=lambda setting: risks[setting]) if risks else None
     missing = NO_CONTROL if found[best].control is None else "" if found[best].risk else NO_ROOM
     return Headline(
         setting=best,
         leading=found[best],
-        gain=replace(gains[best], high=_highest(gains, comparators, confidence)) if gains else None,
+        gain=replace(gain, high=_highest(gains, comparators, confidence))
+        if gains and (gain := found[best].gain)
+        else None,
         p_value=_smallest([item.p_value for item in counted.values()], n_tried, deals),
         configurations=tuple(Configuration(setting=key, **vars(item)) for key, item in found.items()),
         informative=bool(telling),
@@ -149,6 +146,33 @@ def choose(
         },
         notes=tuple(note for note in (missing, "" if telling else NOT_INFORMATIVE) if note),
     )
+
+
+def _leading(found: Mapping[Setting, Comparison], counted: Mapping[Setting, Comparison]) -> Setting:
+    """Return the configuration with the largest lower bound, of those that count.
+
+    Where control does as well as can be, or nearly so, and nothing is seen, nothing can be: such a
+    configuration leads only where there is no other. It bounds the gain all the same.
+    """
+    roomy = [
+        {setting: item for setting, item in some.items() if _has_room(item)} for some in (counted, found)
+    ]
+    some = next((each for each in roomy if each), counted)
+    gains = {setting: item.gain for setting, item in some.items() if item.gain is not None}
+    return strongest(
+        gains
+        or {
+            setting: (excess(item.attack, item.baseline) if item.baseline else None) or item.attack
+            for setting, item in some.items()
+        }
+    )
+
+
+def _has_room(item: Comparison) -> bool:
+    """Whether an attack could succeed on more training people than control people, or does."""
+    if item.risk is None or item.control is None:
+        return False
+    return item.control.value <= 1 - LEAST_ROOM or (item.gain is not None and item.gain.low > 0)
 
 
 def _highest(

@@ -124,7 +124,7 @@ class MLInference(SecretAttack):
     known
         The columns the attacker knows; None means all but the secret.
     n_secrets
-        How many secrets to choose where none are named (labels first, then those hardest to guess).
+        How many secrets to choose where none are named (an outcome first, then labels hard to guess).
 
     Notes
     -----

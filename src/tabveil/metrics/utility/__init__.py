@@ -96,7 +96,8 @@ def measure(
     Parameters
     ----------
     target
-        Columns a model should predict (train on synthetic, test on real); None takes the best-predictable.
+        Columns a model should predict (train on synthetic, test on real); None takes what looks like
+        an outcome, then the best-predictable.
     halved
         Total variation as ``½ Σ |p - q|``; False leaves out the half, as the thesis does (eq. 5.2).
     confidence
@@ -150,8 +151,8 @@ def measure(
             sides, chosen, related=related, confidence=confidence, rng=streams[4]
         )
         if not asked:
-            why = "the most strongly associated with any one other column"
-            notes.append(f"Chosen as targets, {why}: {', '.join(item.name for item in found)}.")
+            why = "what looks like an outcome, then what goes most strongly with any one other column"
+            notes.append(f"Chosen as targets ({why}): {', '.join(item.name for item in found)}.")
         if untested:
             notes.append(f"Not predicted, with too few or only equal values: {', '.join(untested)}.")
         return found

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -17,6 +18,7 @@ from tabveil.metrics.utility.discriminator import tell_apart
 from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.findings import Figure, TargetUtility
 from tabveil.metrics.utility.joint import Relations
+from tabveil.metrics.worth_guessing import GuessableColumn, in_order
 from tabveil.tables.matrices.ordinal import shares_of_range
 
 N_TARGETS = 3
@@ -39,9 +41,10 @@ def named_targets(target: str | Sequence[str] | None, known: Sequence[str]) -> t
 
 
 def choose_targets(sides: ComparedTables, related: Relations) -> tuple[str, ...]:
-    """Choose the best-predictable columns: those most strongly associated with any one other column.
+    """Choose what looks like an outcome, then the columns that go most strongly with any one other column.
 
-    Judged on the train rows, never on the release. Left out are columns that hardly vary, are mostly missing,
+    Of the first, :mod:`tabveil.metrics.worth_guessing` tells more; the others can be predicted best. Judged
+    on the train rows, never on the release. Left out are columns that hardly vary, are mostly missing,
     have too many labels (in wide tables fewer are too many), or have a twin that gives them away (a level of
     education beside its number).
     """
@@ -49,12 +52,23 @@ def choose_targets(sides: ComparedTables, related: Relations) -> tuple[str, ...]
     most_labels = max(MOST_LABELS * MOST_COLUMNS // wide, LEAST_LABELS)
     strengths = np.abs(related.fresh) - 2 * np.eye(len(related.fresh))  # never with itself
     strongest = zip(strengths.max(axis=1, initial=-1.0).tolist(), sides.real.schema.names, strict=True)
-    ranked = sorted(
-        (-round(strength, 9), name)
-        for strength, name in strongest
-        if 0 < strength < TWIN and _suitable(sides, name, most_labels)
+    ranked = in_order(
+        (
+            GuessableColumn(
+                column=sides.real.schema[name], **_variety(sides.fresh.column(name)), worth=strength
+            )
+            for strength, name in strongest
+            if 0 < strength < TWIN and _suitable(sides, name, most_labels)
+        ),
+        labels_first=False,
     )
-    return tuple(name for _, name in ranked[:N_TARGETS])
+    return tuple(ranked[:N_TARGETS])
+
+
+def _variety(cells: Floats) -> dict[str, Any]:
+    """Count different values, and how often the most frequent one is wrong."""
+    counts = np.unique(cells[~np.isnan(cells)], return_counts=True)[1]
+    return {"n_values": len(counts), "room": 1 - counts.max() / counts.sum()}
 
 
 def _suitable(sides: ComparedTables, name: str, most_labels: int) -> bool:

@@ -96,7 +96,10 @@ def _unique_share(columns: Sequence[NDArray[np.int64]]) -> float:
 
 
 def _grown(names: Sequence[str], codes: dict[str, Indices]) -> tuple[tuple[str, float], ...]:
-    """Add the column that sets most rows apart, again and again, until a few columns or all people are."""
+    """Add the column that sets most rows apart, again and again, until a few columns or all people are.
+
+    Where they set nobody apart, there is nothing to tell.
+    """
     grown: list[tuple[str, float]] = []
     reached = 0.0
     while len(grown) < min(MOST_TOGETHER, len(names)) and reached < 1:
@@ -111,7 +114,7 @@ def _grown(names: Sequence[str], codes: dict[str, Indices]) -> tuple[tuple[str, 
             break
         reached = shares[best]
         grown.append((best, reached))
-    return tuple(grown)
+    return tuple(grown) if reached > 0 else ()
 
 
 _HEAD = """\
@@ -148,8 +151,11 @@ local: false
 """
 
 
-def template(loaded: LoadedTable, columns: Collection[str] = ()) -> str:
-    """Return a file with a hierarchy for each of the columns, or for all but those that name people."""
+def template(loaded: LoadedTable, columns: Collection[str] = (), *, dropped: Sequence[str] = ()) -> str:
+    """Return a file with a hierarchy for each of the columns, or for all but those that name people.
+
+    Columns that were ``dropped`` before are no part of the table, and the file says so.
+    """
     names = loaded.table.schema.names
     check.known_names("hierarchies", "column", columns, names)
     chosen = [name for name in names if (name in columns if columns else name not in loaded.identifiers)]
@@ -161,8 +167,8 @@ def template(loaded: LoadedTable, columns: Collection[str] = ()) -> str:
         entry, note = _entry(values)
         lines += [f"  # {note}\n"] if note else []
         lines += [f"  {line}\n" for line in yaml_files.to_yaml({name: entry}).splitlines()]
-    dropped = [name for name in loaded.identifiers if name not in chosen]
-    return "".join([*lines, _TAIL, yaml_files.to_yaml({"drop": dropped})])
+    gone = [*dropped, *(name for name in loaded.identifiers if name not in chosen)]
+    return "".join([*lines, _TAIL, yaml_files.to_yaml({"drop": gone})])
 
 
 def _entry(values: ColumnValues) -> tuple[Any, str]:

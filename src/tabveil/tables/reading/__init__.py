@@ -6,7 +6,7 @@ from tabveil.core.table import Table
 from tabveil.tables.reading import files
 from tabveil.tables.reading.arrow import take_rows
 from tabveil.tables.reading.describe import describe
-from tabveil.tables.reading.files import Source, read_raw, write_raw
+from tabveil.tables.reading.files import Source, listed_columns, read_raw, write_raw
 from tabveil.tables.reading.layout import Layout, cells_as_text, edges_in_words, to_arrow, to_native, to_text
 from tabveil.tables.reading.load import (
     LoadedTable,
@@ -17,6 +17,7 @@ from tabveil.tables.reading.load import (
     person_columns,
 )
 from tabveil.tables.reading.rewriting import as_read, native_parts, parts_as_read, raw_rows
+from tabveil.tables.reading.sources import leave_out
 
 __all__ = [
     "Layout",
@@ -27,6 +28,8 @@ __all__ = [
     "cells_as_text",
     "describe",
     "edges_in_words",
+    "leave_out",
+    "listed_columns",
     "load_releases",
     "load_split",
     "load_table",

@@ -7,7 +7,7 @@
 
 import datetime as dt
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -276,22 +276,43 @@ class SchemaFile(Strict):
         columns = {name: entry.model_copy(update=nothing) for name, entry in self.columns.items()}
         return self.model_copy(update={"columns": columns})
 
-    def without(self, names: Sequence[str]) -> "SchemaFile":
+    def without(self, names: Iterable[str]) -> "SchemaFile":
         """Return the same with these columns among those left out; none of them names people any longer."""
         drop = tuple(dict.fromkeys((*self.drop, *names)))
         return self.model_copy(update={"drop": drop, "person": None if self.person in drop else self.person})
+
+    def about_rest(self, gone: Collection[str]) -> "SchemaFile":
+        """Return what it says about a table that these columns were taken out of before."""
+        return self.model_copy(
+            update={
+                "columns": {name: entry for name, entry in self.columns.items() if name not in gone},
+                "drop": tuple(name for name in self.drop if name not in gone),
+                "person": None if self.person in gone else self.person,
+            }
+        )
 
     def require_known(self, names: set[str]) -> None:
         """Refuse columns that no table has."""
         people = () if self.person is None else (self.person,)
         for key, given in (("drop", self.drop), ("person", people), ("columns", tuple(self.columns))):
             for name in given:
-                if name not in names:
+                if name not in names and (key, name) != ("drop", ""):  # some are left out by themselves
                     close = nearest(name, names)
                     hint = f" Did you mean {quoted(close)}?" if close else ""
                     raise SchemaError("schema", f"{key} names {quoted(name)}, which no table has.{hint}")
 
 
-def read(schema: str | Path | Mapping[str, Any] | SchemaFile | None) -> SchemaFile:
-    """Read a schema from a file or a mapping; None says nothing about any column."""
-    return yaml_files.read(schema, SchemaFile, "schema")
+def read(
+    schema: str | Path | Mapping[str, Any] | SchemaFile | None, *, drop: str | Iterable[str] = ()
+) -> SchemaFile:
+    """Read a schema from a file or a mapping; None says nothing about any column.
+
+    Columns to ``drop`` are left out beside those that it leaves out itself.
+    """
+    found, names = yaml_files.read(schema, SchemaFile, "schema"), columns_named(drop)
+    return found.without(names) if names else found
+
+
+def columns_named(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return columns that are named, one or several, each once."""
+    return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))

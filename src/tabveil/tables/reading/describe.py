@@ -10,6 +10,7 @@ import yaml
 
 from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Column, Floats
+from tabveil.tables.reading import declare
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.infer import TypeName
 from tabveil.tables.reading.layout import ColumnLayout
@@ -55,15 +56,24 @@ _SHOWN_DIGITS = 2
 _COLUMNS = "\n# Labels are written here only where each of them occurs at least 10 times.\n"
 
 
-def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN401 - a path or a table
-    """Return a schema file for a table, with comments that teach. No rare value stands in it."""
+def describe(
+    source: Any,  # noqa: ANN401 - a path or a table
+    *,
+    missing: Iterable[str] = (),
+    drop: str | Iterable[str] = (),
+) -> str:
+    """Return a schema file for a table, with comments that teach. No rare value stands in it.
+
+    Columns to ``drop`` are listed as such in it, and not described.
+    """
     missing = (missing,) if isinstance(missing, str) else tuple(missing)
-    loaded = load_table(source, missing=missing)
+    declared = declare.read(None, drop=drop)
+    loaded = load_table(source, schema=declared, missing=missing)
     form, places = loaded.layout.csv or CsvForm(), loaded.layout.columns.values()
     comma = form.delimiter != "," and any(place.form.number.mark == "," for place in places)
     mark = "," if comma else "."
     csv = {"delimiter": form.delimiter, "encoding": form.encoding, "decimal": mark, "missing": ""}
-    lines = [_HEAD, _dump({"missing": list(missing)}), _DROP, _dump({"drop": []})]
+    lines = [_HEAD, _dump({"missing": list(missing)}), _DROP, _dump({"drop": list(declared.drop)})]
     lines += [_CSV, _dump({"csv": csv}), _COLUMNS]
     if loaded.notes:
         lines.append("#\n# Look at these first:\n")
@@ -72,7 +82,12 @@ def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN40
     lines.append("columns:\n")
     for column, place in loaded.layout.of(loaded.table):
         cells = loaded.table.column(column.name)
-        entry = "text" if column.name in loaded.texts else _entry(column, place, cells, mark=mark)
+        if column.name in loaded.texts:
+            entry = "text"
+        elif column.name in loaded.identifiers:
+            entry = "identifier"
+        else:
+            entry = "category" if place.code else _entry(column, place, cells, mark=mark)
         lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
     return "".join(lines)
 

@@ -384,4 +384,6 @@ def table_of(columns: Collection[EncodedColumn], role: str, n_rows: int) -> Tabl
     values = spool.room((n_rows, len(columns)), order="F")  # columns are read one by one
     for position, encoded in enumerate(columns):
         values[:, position] = encoded.cells.get(role, np.nan)
-    return Table(schema=Schema(tuple(encoded.column for encoded in columns)), values=values)
+    kept = [encoded.column for encoded in columns]
+    kept[-1:] = [replace(column, stood_last=True) for column in kept[-1:]]
+    return Table(schema=Schema(tuple(kept)), values=values)

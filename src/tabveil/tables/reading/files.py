@@ -5,7 +5,7 @@ Spreadsheets are read as well, but not written: what came as one leaves as text.
 
 import gzip
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from tabveil.core import check, workers
-from tabveil.core.check import quoted, shown
+from tabveil.core.check import listed, quoted, shown
 from tabveil.core.storage.files import replacing
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.tables.reading import csvfile, sheet
@@ -183,11 +183,36 @@ def _arrow(data: bytes) -> pa.Table:
         return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
 
 
-def read_raw(path: str | Path) -> pa.Table:
-    """Read a file's rows verbatim: cells of text files as strings, typed files with their types."""
-    raw = read(Path(path), "data")
+def read_raw(path: str | Path, drop: Iterable[str] = ()) -> pa.Table:
+    """Read a file's rows verbatim: cells of text files as strings, typed files with their types.
+
+    Columns to ``drop`` are left out, and must be there.
+    """
+    raw, gone = read(Path(path), "data"), tuple(drop)
     renamed = raw.data.rename_columns(list(raw.labels))
-    return renamed.replace_schema_metadata(raw.data.schema.metadata)  # pandas keeps its types there
+    renamed = renamed.replace_schema_metadata(raw.data.schema.metadata)  # pandas keeps its types there
+    return renamed.select(kept_beside(gone, renamed.column_names)) if gone else renamed
+
+
+def kept_beside(drop: Collection[str], held: Sequence[str]) -> list[str]:
+    """Return the columns that are not left out: what is left out must be there, and something must stay.
+
+    Without a name may be an index that pandas wrote, which is left out by itself.
+    """
+    check.known_names("drop", "column", [name for name in drop if name], held)
+    kept = [name for name in held if name not in drop]
+    if not kept:
+        raise SchemaError("drop", "no column is left.")
+    return kept
+
+
+def listed_columns(names: Iterable[str]) -> str:
+    """List columns for a message; an index that a program wrote may have no name.
+
+    >>> listed_columns(["", "age"])
+    'a column without a name, age'
+    """
+    return listed([name if name.strip() else "a column without a name" for name in names], most=4)
 
 
 def _is_text(path: Path) -> bool:

@@ -94,7 +94,7 @@ def numbers_people(name: str) -> bool:
     >>> [numbers_people(name) for name in ("patient_nbr", "CustomerID", "account", "store_id", "client")]
     [True, True, True, False, True]
     """
-    tokens = _tokens(name)
+    tokens = name_words(name)
     if not is_named_so(name, NUMBERS | _REACHED):
         return False
     about = _PEOPLE | _REACHED | _OF_PEOPLE
@@ -107,7 +107,7 @@ def is_named_so(name: str, words: frozenset[str]) -> bool:
     >>> [is_named_so(name, NUMBERS) for name in ("patient_nbr", "PatientID", "caseid", "Case", "id_count")]
     [True, True, True, True, False]
     """
-    tokens = _tokens(name)
+    tokens = name_words(name)
     if not tokens:
         return False
     last = tokens[-1]
@@ -115,7 +115,12 @@ def is_named_so(name: str, words: frozenset[str]) -> bool:
     return last in words or joined or (len(tokens) == 1 and last in _PEOPLE)
 
 
-def _tokens(name: str) -> list[str]:
+def name_words(name: str) -> list[str]:
+    """Return the words of a column's name, in small letters.
+
+    >>> name_words("loan_status"), name_words("SurveyYr"), name_words("Race1")
+    (['loan', 'status'], ['survey', 'yr'], ['race'])
+    """
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
     return [token.lower() for token in re.split(r"[\W_\d]+", parted) if token]
 
@@ -202,7 +207,7 @@ def as_words(
                 role: np.where(np.isnan(each), np.nan, np.searchsorted(known, each).astype(np.float64))
                 for role, each in cells.items()
             }
-        elif encoded.place.kind is not Kind.LABELS:
+        elif encoded.place.kind is not Kind.LABELS and not (encoded.place.code and names_people(name)):
             continue
         holds: Holds = "text" if name in texts else "identifiers" if name in identifiers else "labels"
         words.append(replace(encoded, column=replace(column, holds=holds), cells=cells))

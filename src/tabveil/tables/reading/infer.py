@@ -58,6 +58,8 @@ _UNREAD = (
 _MOST = 0.5
 """From this share of rows on, labels that look like numbers or dates were hardly meant as labels."""
 
+_POOLED = r"(?i)^others?\b"
+"""What pooled rare labels are called, here and elsewhere: they are there, and mean something."""
 _STRAY = 5
 """Up to so many different texts among numbers are taken for strays or missing markers, not for labels."""
 
@@ -206,7 +208,8 @@ def _markers(piece: RawColumn) -> list[str]:
     bad = piece.numbers[1]
     few = bad.sum() <= _STRAY and piece.counts[~bad].sum() > piece.counts[bad].sum()
     if piece.verbatim and few and not arrow.has_leading_zero(piece.words):
-        suspect |= bad
+        suspect |= bad & ~arrow.matches(piece.words, r"\d")  # V57 among 250 and 401 is a code like these
+    suspect &= ~arrow.matches(piece.words, _POOLED)
     found = np.flatnonzero(suspect & (piece.counts >= LEAST_SHARED))
     return [shown(piece.words[int(position)].as_py()) for position in found]
 
@@ -320,8 +323,17 @@ def _unread(name: str, pieces: Sequence[RawColumn]) -> tuple[str, ...]:
         "dates": moments.looks_like_date,
         "times of day": moments.looks_like_time,
     }
+    if _are_codes(leader):
+        return ()
     what = next((what for what, flagged in looks.items() if _share(leader, flagged) > _MOST), None)
     return () if what is None else (_UNREAD.format(name=quoted(name), what=what),)
+
+
+def _are_codes(piece: Texts) -> bool:
+    """Whether what keeps a column from being numbers are mostly codes themselves, as V57 and E11 are."""
+    odd = ~number_form.looks_like_number(piece.words) & arrow.matches(piece.words, r"\w")
+    coded = arrow.matches(piece.words, r"^[A-Za-z]{1,3}[-.]?\d")
+    return bool(piece.counts[odd & coded].sum() * 2 > piece.counts[odd].sum())
 
 
 def _share(piece: Texts, flagged: Callable[[pa.Array], Bools]) -> float:

@@ -70,6 +70,7 @@ class ColumnLayout:
     form: TextFormat = field(default_factory=TextFormat)
     dtype: Any = None  # of the pandas or polars column
     blank: Any = None  # the missing value of a pandas object column
+    code: bool = False  # whole numbers that stand for something, as rows show
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -17,6 +17,7 @@ from tabveil.core.table import Split, Table
 from tabveil.core.workers import side_by_side
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import declare, sources
+from tabveil.tables.reading.code_columns import as_labels, with_codes
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.encode import EncodedColumn, content_digest, encode, split_of, strangers, table_of
 from tabveil.tables.reading.files import Source
@@ -144,7 +145,9 @@ def load_releases(
     together = _Together(
         given=given,
         declared=declared,
-        even=_encode_all(given, reader.without_bounds(), without=passed.union(uneven)),
+        even=with_codes(
+            _encode_all(given, reader.without_bounds(), without=passed.union(uneven)), "train", declared
+        ),
         uneven_identifiers=uneven_identifiers,
         person=person,
         person_column={} if person is None else {person: reader.encode_names(given, person)},
@@ -176,6 +179,8 @@ class _Together:
             {name: self._of_tables(encoded, tables) for name, encoded in columns.items() if name in held}
             for columns in (self.even, self.uneven_identifiers, self.person_column)
         )
+        may_name = even | uneven_identifiers
+        even = {name: as_labels(each) if each.place.code else each for name, each in even.items()}
         declared, person = self.declared, self.person
         texts = [name for name, encoded in even.items() if is_free_text(encoded, declared.of(name))]
         identifiers = [
@@ -213,7 +218,7 @@ class _Together:
             given=split,
             layout=_layout(given["train"], compared),
             notes=(
-                *_notes(given, {name: encoded for name, encoded in even.items() if name not in texts}),
+                *_notes(given, {name: each for name, each in even.items() if name not in texts}, identifiers),
                 *notes_on(texts, [] if self.drop_identifiers else identifiers),
                 *(() if owners is None or person is None else owners.notes(person)),
             ),
@@ -228,10 +233,8 @@ class _Together:
             written=written,
             identifiers=named,
             hardly_shared=tuple(name for name in compared if name in {*identifiers, *texts}),
-            parted_by=people_on_both_sides(even | uneven_identifiers, declared.identifiers, texts)
-            if self.seek_people
-            else (),
-            grouped_by=suspects(even | uneven_identifiers) if self.seek_people else (),
+            parted_by=people_on_both_sides(may_name, declared.identifiers, texts) if self.seek_people else (),
+            grouped_by=suspects(may_name) if self.seek_people else (),
         )
 
     def _of_tables(self, encoded: EncodedColumn, tables: Mapping[str, str]) -> EncodedColumn:
@@ -240,11 +243,15 @@ class _Together:
         return encoded.of_tables(tables, listed=listed)
 
 
-def person_columns(source: Any) -> tuple[str, ...]:  # noqa: ANN401 - a path or any kind of table
+def person_columns(
+    source: Any,  # noqa: ANN401 - a path or any kind of table
+    *,
+    drop: str | Iterable[str] = (),
+) -> tuple[str, ...]:
     """Return the columns by which one person seems to have several rows, which no split may part."""
     given = {"data": sources.read(source, "data", lazily=True)}
     try:
-        columns = _encode_all(given, _Reader.of(given, declare.read(None), ()))
+        columns = _encode_all(given, _Reader.of(given, declare.read(None, drop=drop), ()))
     except SchemaError:  # nothing is known about columns that cannot be read, and a split need not read them
         return ()
     texts = [name for name, encoded in columns.items() if is_free_text(encoded)]
@@ -288,6 +295,7 @@ def load_table(
     whole = frozenset(name for name in declared.columns if (of := declared.of(name)) and of.whole_domain)
     by_schema = whole.union(declared.identifiers) if form_by_schema else frozenset()
     columns = _encode_all(given, _Reader.of(given, declared, missing), by_schema)
+    columns = columns if form_by_schema else with_codes(columns, "data", declared)
     layout = _layout(given["data"], columns, by_schema)
     texts = tuple(name for name, encoded in columns.items() if is_free_text(encoded, declared.of(name)))
     csv = CsvForm(delimiter=declared.csv.delimiter, encoding=declared.csv.encoding)
@@ -368,6 +376,7 @@ def _encode_all(
 ) -> dict[str, EncodedColumn]:
     """Decide and read every column of all tables; those in ``by_schema`` stand as they are declared."""
     dropped = reader.declared.drop
+    sources.require_names(given, {*dropped, *without})
     leader = next(iter(given.values()))
     names = [name for name in leader.data.column_names if name not in dropped and name not in without]
     if not names:
@@ -423,14 +432,18 @@ def _input(
     )
 
 
-def _notes(given: Mapping[str, Source], columns: Mapping[str, EncodedColumn]) -> list[str]:
+def _notes(
+    given: Mapping[str, Source], columns: Mapping[str, EncodedColumn], naming: Collection[str] = ()
+) -> list[str]:
+    """Say how columns were read; those that are ``naming`` people need not hold the same values anywhere."""
     marked: dict[str, list[str]] = {}
     for name, encoded in columns.items():
         for marker in encoded.markers:
             marked.setdefault(marker, []).append(name)
     return [
         *(note for source in given.values() for note in source.notes),
-        *(note for encoded in columns.values() for note in (*encoded.notes, *strangers(encoded))),
+        *(note for encoded in columns.values() for note in encoded.notes),
+        *(note for name, encoded in columns.items() if name not in naming for note in strangers(encoded)),
         *(
             f'"{marker}" counts as a label in {listed(names)}: if it means missing, say --missing "{marker}".'
             for marker, names in marked.items()

@@ -30,7 +30,7 @@ def raw_rows(data: Any) -> RawTable:  # noqa: ANN401 - a path or any kind of tab
 
 def native_parts(data: Any, parts: Iterable[NDArray[np.int64]]) -> list[Any]:  # noqa: ANN401 - likewise
     """Return rows by their numbers: of a dataframe as it has them, of a file as an Arrow table with types."""
-    if isinstance(data, (str, Path)):
+    if isinstance(data, (str, Path, Source)):
         loaded = load_table(data)
         return [to_native(loaded.table.take(rows), loaded.layout) for rows in parts]
     frame = nw.from_native(data)
@@ -116,7 +116,7 @@ def replace_raw(data: RawTable, columns: Mapping[str, ColumnTexts]) -> RawTable:
 
 def replace_native(data: Any, columns: Mapping[str, ColumnTexts]) -> Any:  # noqa: ANN401 - any kind of table
     """Return a table of the same kind with these columns instead; of a file an Arrow table with types."""
-    if isinstance(data, (str, Path)):
+    if isinstance(data, (str, Path, Source)):
         loaded = load_table(data)
         data = to_native(loaded.table, loaded.layout)
     frame = nw.from_native(data)

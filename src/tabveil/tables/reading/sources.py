@@ -5,7 +5,7 @@ And which columns the tables of an audit have in common.
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -22,6 +22,7 @@ from tabveil.errors import ParameterError, SchemaError
 from tabveil.tables.reading import files
 from tabveil.tables.reading.arrow import computable
 from tabveil.tables.reading.csvfile import MOST_COLUMNS
+from tabveil.tables.reading.declare import columns_named
 from tabveil.tables.reading.files import Source
 from tabveil.tables.reading.folder import ParquetParts
 from tabveil.tables.reading.layout import Library
@@ -51,8 +52,39 @@ def read(source: Any, role: str, *, lazily: bool = False) -> Source:  # noqa: AN
     )
 
 
+def leave_out(data: Any, drop: str | Iterable[str]) -> Any:  # noqa: ANN401 - a path or any kind of table
+    """Return a table without columns that are named, before anybody decided what types the others have.
+
+    A dataframe stays one, and a file is read; without a name everything stays as it is.
+    """
+    names = columns_named(drop)
+    if not names:
+        return data
+    if isinstance(data, (str, Path, Source)):
+        source = read(data, "data")
+        kept = files.kept_beside(names, source.data.column_names)
+        return replace(source, data=source.data.select(kept), labels=tuple(kept))
+    frame = nw.from_native(data)
+    held = frame.collect_schema().names()
+    kept = files.kept_beside(names, [str(name) for name in held])
+    return frame.select([name for name in held if str(name) in kept]).to_native()
+
+
+def require_names(tables: Mapping[str, Source], drop: Collection[str]) -> None:
+    """Refuse columns without a name, unless they are left out."""
+    for source in tables.values():
+        names = source.data.column_names
+        unnamed = [place for place, name in enumerate(names, 1) if not name.strip() and name not in drop]
+        if unnamed:
+            shown_name = shlex.quote(names[unnamed[0] - 1])
+            raise SchemaError(
+                f"The {source.role} table has no name for column {unnamed[0]}. Name it, or leave it out with "
+                f"--drop {shown_name} (such a column is often the number of a row that a program wrote)."
+            )
+
+
 def _distinct(labels: list[Any], role: str) -> tuple[str, ...]:
-    """Return the column names as text, if they are fit to be names."""
+    """Return the column names as text, if no two are the same."""
     names = tuple(str(label) for label in labels)
     if len(names) > MOST_COLUMNS:
         raise SchemaError(
@@ -63,9 +95,6 @@ def _distinct(labels: list[Any], role: str) -> tuple[str, ...]:
         raise SchemaError(
             f"The {role} table has several columns of the same name: {listed(twice)}. Rename them."
         )
-    unnamed = [position for position, name in enumerate(names, 1) if not name.strip()]
-    if unnamed:
-        raise SchemaError(f"The {role} table has no name for column {unnamed[0]}. Name it or drop it.")
     return names
 
 
@@ -188,8 +217,10 @@ def require_same(
         differing = [*ours_only, *theirs_only]
         if not differing:
             continue
+        if ours_only and theirs_only:  # a name was forgotten, rather than an index written
+            require_names(tables, passed)
         only = {leader.role: ours_only, other.role: theirs_only}
-        parts = [f"only in {role}: {listed(names, most=4)}" for role, names in only.items() if names]
+        parts = [f"only in {role}: {files.listed_columns(names)}" for role, names in only.items() if names]
         pairs = [(name, close) for name in theirs_only if (close := nearest(name, ours_only))]
         hint = f"Did you mean {quoted(pairs[0][1])} by {quoted(pairs[0][0])}?" if pairs else None
         named = [name for name in differing if name in identifiers]
@@ -219,9 +250,8 @@ _MOST_NAMED = 3  # columns of a command to be typed
 
 def _counts_rows(name: str) -> bool:
     """Whether a column is called as programs call the numbers of rows that they write beside them."""
-    return name.strip().lower() in {"", "index", "level_0", "__index_level_0__"} or name.startswith(
-        "Unnamed: "
-    )
+    called = name.strip().lower()
+    return called in {"", "index", "level_0"} or called.startswith(("unnamed: ", "__index_level_"))
 
 
 def dropped(

@@ -34,6 +34,7 @@ from tabveil.metrics.black_box import (
 from tabveil.metrics.black_box.games import Features, Rules, Watch
 from tabveil.protocols import Synthesizer
 from tabveil.synthesis.generators.privacy import SEED_IS_TOLD
+from tabveil.tables.reading import declare
 from tabveil.version import __version__
 from tabveil.workflows.black_box.releases import (
     SIZE_LIMIT,
@@ -73,6 +74,7 @@ def attack(
     game: Rules = "fixed",
     seed: int = 0,
     schema: Any = None,  # noqa: ANN401 - a path or plain data
+    drop: str | Iterable[str] = (),
     missing: Iterable[str] = (),
     rare_labels: RareLabels | None = None,
     store: str | Path | None = None,
@@ -123,7 +125,7 @@ def attack(
         know the table; people who are at risk only beside the others in the table are overlooked.
     seed
         The same seed gives the same numbers, on however many processes, and however often interrupted.
-    schema, missing
+    schema, drop, missing
         As in :func:`tabveil.synthesize`.
     rare_labels
         As in :func:`tabveil.synthesize`, pooled if left out; what a command does is its own business.
@@ -162,7 +164,7 @@ def attack(
     sources = RealSources(
         data=data,
         control=control,
-        schema=said.schema if schema is None else schema,
+        schema=declare.read(said.schema if schema is None else schema, drop=drop),
         missing=((missing,) if isinstance(missing, str) else tuple(missing)) or said.missing,
     )
     place = None if store is None else Path(store).absolute()

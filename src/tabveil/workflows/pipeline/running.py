@@ -18,7 +18,7 @@ from tabveil.errors import ParameterError
 from tabveil.protocols import Metric
 from tabveil.synthesis.generators.hybrid.synthesizer import GENERATOR, Hybrid, HybridModel
 from tabveil.tables.holdout import split_rows
-from tabveil.tables.reading import as_read, parts_as_read, raw_rows
+from tabveil.tables.reading import as_read, declare, listed_columns, parts_as_read, raw_rows
 from tabveil.tables.reading.layout import without_unused_labels
 from tabveil.version import __version__
 from tabveil.workflows.pipeline import settings as configuration
@@ -63,6 +63,7 @@ def run_pipeline(
     policy: Any = None,  # noqa: ANN401 - a path or plain data
     seed: int | None = None,
     schema: Any = None,  # noqa: ANN401 - a path or plain data
+    drop: str | Iterable[str] = (),
     missing: Iterable[str] = (),
     rare_labels: RareLabels | None = None,
     identifiers: Identifiers | None = None,
@@ -101,8 +102,9 @@ def run_pipeline(
     seed
         The same seed gives the same rows and numbers. None is 0; but a pipeline with a promise that a known
         seed would void is then fitted with a secret one. Where a promise is stated, reports withhold it.
-    schema, missing, rare_labels, identifiers
-        How columns are read and learned, as in :func:`tabveil.synthesize`.
+    schema, drop, missing, rare_labels, identifiers
+        How columns are read and learned, and which are left out of all tables from the start, as in
+        :func:`tabveil.synthesize`.
     threads
         How many threads to use; None takes all cores.
     progress
@@ -122,9 +124,13 @@ def run_pipeline(
     said = asked.file
     seed, rows = said.seed if seed is None else seed, said.rows if rows is None else rows
     n_rows, known_seed = None if rows is None else whole_rows(rows), whole_seed(seed or 0)
-    real, notes = _held_back(data, control, said, holdout=holdout, by=by, seed=known_seed)
+    left_out = declare.columns_named(drop)
+    given = RealRows.of(data=data, control=control).without(left_out)
+    real, notes = _held_back(given, said, holdout=holdout, by=by, seed=known_seed)
+    if left_out:
+        notes = (f"Left out of all tables, as asked: {listed_columns(left_out)}.", *notes)
     reading: dict[str, Any] = {
-        "schema": said.schema if schema is None else schema,
+        "schema": declare.read(said.schema if schema is None else schema).about_rest(left_out),
         "missing": ((missing,) if isinstance(missing, str) else tuple(missing)) or said.missing,
     }
     request = AuditRequest.read(
@@ -155,9 +161,9 @@ def run_pipeline(
     }
     with working(threads=threads, listener=progress):
         made = _made(asked, real, request, learning, n_rows=n_rows, seed=known_seed)
-        drop = leaves_identifiers_out(made.model)
+        unnamed = leaves_identifiers_out(made.model)
         # Reports tell the seed of their audit. Where a promise is stated, it must not be that of the fit.
-        told = {"drop_identifiers": drop, **({"seed": 0} if made.promising else {})}
+        told = {"drop_identifiers": unnamed, **({"seed": 0} if made.promising else {})}
         audited = _audit(made.sources, request.model_copy(update=told))
     model, fitted = made.model, made.model.model
     assert isinstance(fitted, HybridModel), "a pipeline was fitted"
@@ -192,8 +198,7 @@ def run_pipeline(
 
 
 def _held_back(
-    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
-    control: Any,  # noqa: ANN401 - likewise
+    given: RealRows,
     said: SynthesisFile,
     *,
     holdout: float | None,
@@ -201,15 +206,15 @@ def _held_back(
     seed: int,
 ) -> tuple[RealRows, tuple[str, ...]]:
     """Return the rows to learn from and those held back, after the steps before the generator, and notes."""
-    if control is not None:
-        for name, given in (("holdout", holdout), ("by", by)):
-            if given is not None:
+    if given.get("control") is not None:
+        for name, value in (("holdout", holdout), ("by", by)):
+            if value is not None:
                 raise ParameterError(
                     "pipeline", f"{name} says how to hold rows back; control already has them."
                 )
     share = HOLDOUT if holdout is None else holdout
     check.between("pipeline", "holdout", share, 0, 1)
-    once = RealRows.of(data=data, control=control).deduplicated(said.deduplicate, seed=seed)
+    once = given.deduplicated(said.deduplicate, seed=seed)
     train, held_back = once.get("data"), once.get("control")
     notes: tuple[str, ...] = ()
     if held_back is None:

@@ -6,11 +6,12 @@
 ('marginals', 0.5, 100)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from tabveil.core import check
 from tabveil.core.settings import yaml_files
 from tabveil.core.settings.registry import settings_of, values_of
 from tabveil.core.storage.plain import PlainData, to_plain
@@ -135,6 +136,22 @@ class RealRows:
     def get(self, role: str) -> Any:  # noqa: ANN401 - likewise
         """Return a table; None if there is none."""
         return self.tables.get(role)
+
+    def without(self, drop: str | Iterable[str]) -> "RealRows":
+        """Leave columns out of every table that has them; one of the tables must."""
+        names = declare.columns_named(drop)
+        if not names:
+            return self
+        read = {role: sources.read(table, role) for role, table in self.tables.items()}
+        held = {name for source in read.values() for name in source.data.column_names}
+        check.known_names("drop", "column", [name for name in names if name], held)
+        return replace(
+            self,
+            tables={
+                role: sources.leave_out(source, [name for name in names if name in source.data.column_names])
+                for role, source in read.items()
+            },
+        )
 
     def deduplicated(self, asked: Mapping[str, Any] | None, *, seed: int) -> "RealRows":
         """Drop rows of every table by itself: people never seen must be like those that are learned from."""

@@ -21,7 +21,7 @@ from tabveil.core.wording import escaped, joined, listed, plural
 from tabveil.errors import ParameterError
 from tabveil.metrics.properties.replay.numbers import WITHOUT_PLANS, numbering_plans
 from tabveil.metrics.properties.replay.patterns import PLURALS, Kind, kind_called, name_part
-from tabveil.tables.reading import Source, load_table, raw_rows, sources
+from tabveil.tables.reading import Source, leave_out, load_table, raw_rows, sources
 from tabveil.tables.reading.arrow import RawTable
 from tabveil.tables.reading.rewriting import ColumnTexts, column_texts, replace_native, replace_source
 from tabveil.workflows.pseudonyms import keys
@@ -131,6 +131,7 @@ def pseudonymize(
     key: str | Path,
     style: Style = "hash",
     texts: str | Sequence[str] | None = None,
+    drop: str | Sequence[str] = (),
 ) -> Pseudonymized:
     """Replace identifiers by pseudonyms, as ``tabveil pseudonymize`` does.
 
@@ -157,6 +158,9 @@ def pseudonymize(
         names after a title. A value of a column has the pseudonym that it has there. Names that no column
         holds and no title precedes, nicknames, misspelled or inflected names, and the story itself stay.
 
+    drop
+        Columns that the rows are not to have.
+
     Examples
     --------
     >>> import pandas as pd, tempfile
@@ -174,7 +178,8 @@ def pseudonymize(
     >>> bool(rows["note"][0] == f"{rows['name'][0]} fell.")
     True
     """
-    (found,) = pseudonymize_together([data], columns, key=key, style=style, texts=texts)
+    rows = leave_out(data, drop)
+    (found,) = pseudonymize_together([rows], columns, key=key, style=style, texts=texts)
     return found
 
 

@@ -61,7 +61,8 @@ def arrange(known: KnownTable, *, looking_up: bool, rng: Generator) -> ArrangedT
                 pooled.table, layout, keep=set(table.schema.names).difference(pooled.columns)
             )
         notes = _rare_notes(pooled, list(together.values()))
-    said = _notes(form, [names[k] for k in sorted(found.codes)], shared=known.least > 1)
+    codes = [names[k] for k in sorted(found.codes) if known.layout.columns[names[k]].code]
+    said = _notes(form, codes, shared=known.least > 1)
     return ArrangedTable(table=table, layout=layout, form=form, notes=(*said, *notes))
 
 

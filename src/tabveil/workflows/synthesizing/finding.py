@@ -14,7 +14,7 @@ from tabveil.tables.reading import Layout
 from tabveil.tables.reading.raw_column import Kind
 from tabveil.workflows.synthesizing.banded import BandedColumn, band
 from tabveil.workflows.synthesizing.linked import Value
-from tabveil.workflows.synthesizing.recognizing import is_clock, is_code, to_minutes, whole_numbers
+from tabveil.workflows.synthesizing.recognizing import is_clock, to_minutes, whole_numbers
 from tabveil.workflows.synthesizing.standing_in import other_of
 
 MOST_LISTED = 500
@@ -91,7 +91,7 @@ class Finding:
         used = [item for item in found.dependencies if usable[item.source] and usable[item.column]]
         numbers = [k for k in numbers if k not in found.clocks]
         found.codes = _described(columns, levels, numbers, used)
-        found.codes |= {k for k in numbers if k not in found.codes and is_code(known.table, k)}
+        found.codes |= {k for k in numbers if known.layout.columns[columns[k].name].code}
         for family in families(used):
             found._sort(known, family, used, numbers)
         found._join(known, codes, levels, [k for k, fits in enumerate(usable) if fits])

@@ -57,6 +57,7 @@ def synthesize(
     rare_labels: RareLabels = "pool",
     identifiers: Identifiers = "fresh",
     save: str | Path | None = None,
+    drop: str | Iterable[str] = (),
     threads: int | None = None,
     progress: Listener | None = None,
 ) -> Any:  # noqa: ANN401 - the kind of table that came in
@@ -97,6 +98,8 @@ def synthesize(
         gives the rows others of the same form that nobody in the data has, ``"drop"`` leaves the columns
         out, ``"learn"`` learns them as they are, so that the rows may carry those of real people. For private
         generators only declared ones count.
+    drop
+        Columns to leave out: they are not learned, and the rows lack them.
     save
         A new folder for the fitted model, to draw more rows later with :func:`sample`. Guard it like the
         data.
@@ -122,7 +125,7 @@ def synthesize(
             generator=generator,
             settings=settings,
             seed=seed,
-            schema=schema,
+            schema=declare.read(schema, drop=drop),
             missing=missing,
             rare_labels=rare_labels,
             identifiers=identifiers,

@@ -9,7 +9,7 @@ is a pure function of the seed. Trials of the search and of the check have the s
 numbers mean the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -129,6 +129,7 @@ def tune(
     store: str | Path,
     *,
     data: Any = None,  # noqa: ANN401 - a path or a table of any dataframe library
+    drop: str | Iterable[str] = (),
     workers: int | None = None,
     scheduler: str | None = None,
     code: Sequence[str | Path] = (),
@@ -145,12 +146,17 @@ def tune(
         The folder that keeps what is measured; the same search with the same store goes on where it was.
     data
         The rows, in the place of those that ``config`` names: a path, or a table of pandas, polars or Arrow.
+    drop
+        Columns of these rows to leave out.
     workers, scheduler, code, retry, progress
         As in :func:`tabveil.workflows.benchmark.run`; files of ``code`` may bring generators, too.
     """
-    if data is not None and isinstance(config, Tuning):
-        raise ParameterError("tune", "data belongs to a file or a mapping; this search was read already.")
-    tuning = config if isinstance(config, Tuning) else Tuning.read(config, data=data)
+    for name, given in (("data", data is not None), ("drop", bool(drop))):
+        if given and isinstance(config, Tuning):
+            raise ParameterError(
+                "tune", f"{name} belongs to a file or a mapping; this search was read already."
+            )
+    tuning = config if isinstance(config, Tuning) else Tuning.read(config, data=data, drop=drop)
     if workers is not None:
         check.at_least("tune", "workers", workers, 1)
     searcher, place = searcher_of(tuning), Store(Path(store).absolute())

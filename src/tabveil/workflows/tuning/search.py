@@ -11,7 +11,7 @@ what was tried stands in the store, and the same proposals follow from it.
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -30,7 +30,7 @@ from tabveil.errors import ParameterError, TabveilError, told
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.hybrid.plain_settings import with_paths_from
 from tabveil.synthesis.risks import Generated
-from tabveil.tables.reading import load_table
+from tabveil.tables.reading import declare, load_table
 from tabveil.workflows.benchmark.study import DATASETS, DatasetChoice, first_fault, read_dataset
 from tabveil.workflows.tuning.space import OWNER as SEARCH
 from tabveil.workflows.tuning.space import Choices, Dimension, Point, SearchSpace, key_of, new_points
@@ -105,20 +105,31 @@ class Tuning:
     folder: Path
 
     @classmethod
-    def read(cls, source: str | Path | Mapping[str, Any], *, data: Any = None) -> Self:  # noqa: ANN401 - any table
+    def read(
+        cls,
+        source: str | Path | Mapping[str, Any],
+        *,
+        data: Any = None,  # noqa: ANN401 - a path or a table of any dataframe library
+        drop: str | Iterable[str] = (),
+    ) -> Self:
         """Read a file (YAML, JSON) or a mapping, or say in one line what is wrong with it.
 
-        ``data`` are rows that take the place of those it names.
+        ``data`` are rows that take the place of those it names; columns to ``drop`` are left out of either.
         """
         where = yaml_files.place(source, "tuning")
         given = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
         if not isinstance(given, Mapping):
             raise ParameterError(where, "the top level must hold settings, such as 'data: patients.csv'.")
         folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
+        names = declare.columns_named(drop)
         if data is not None:
-            given = {**given, "data": GivenRows(rows=load_table(data).table)}
+            rows = load_table(data, schema=declare.read(None, drop=names)).table
+            given = {**given, "data": GivenRows(rows=rows)}
         try:
-            return cls._of(_Said.model_validate(_with_schema(given)), folder)
+            said = _with_schema(given)
+            if names and data is None:
+                said = _without(said, names)
+            return cls._of(_Said.model_validate(said), folder)
         except ValidationError as error:
             raise first_fault(error, where) from None
         except TabveilError as error:
@@ -166,6 +177,15 @@ class Tuning:
                 return
         assert first is not None, "there is a point with every value"
         raise ParameterError(SEARCH, path, told(value), first.without(Generated.__name__))
+
+
+def _without(said: Mapping[str, Any], drop: Sequence[str]) -> dict[str, Any]:
+    """Leave out more columns of the file that the data are in."""
+    data = _named_data(said.get("data"))
+    if not isinstance(data, Mapping) or "file" not in data:
+        raise ParameterError("drop", "only the data of a file have columns to leave out.")
+    dropped = declare.columns_named(data.get("drop", ()))
+    return {**said, "data": {**data, "drop": [*dropped, *(name for name in drop if name not in dropped)]}}
 
 
 def _with_schema(given: Mapping[Any, Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Attribution(SecretAttack):
     known
         The key columns; None means all but the target.
     n_secrets
-        How many targets to choose where none are named (labels first, then those hardest to guess).
+        How many targets to choose where none are named (an outcome first, then labels hard to guess).
     radii
         How near numbers must be, in shares of the column's range; each radius is a configuration.
     weighting

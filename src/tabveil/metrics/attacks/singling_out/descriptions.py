@@ -78,11 +78,12 @@ def _compare_sets(hits: Hits, n_train: int, n_control: int, n_sets: int, confide
     counts = hits.train, n_train, hits.control, n_control
     gain = difference(*counts, confidence)
     low = difference(*counts, 1 - (1 - confidence) / n_sets).low
+    attack, control = rate(hits.train, n_train, confidence), rate(hits.control, n_control, confidence)
     return Comparison(
-        attack=rate(hits.train, n_train, confidence),
-        control=rate(hits.control, n_control, confidence),
+        attack=attack,
+        control=control,
         baseline=None,
-        risk=None,
+        risk=excess(attack, control),
         gain=Estimate(value=gain.value, low=low, high=gain.high, n=gain.n),
         p_value=None,  # that of all sets together counts
         beats_baseline=True,
@@ -275,11 +276,12 @@ def _compare(item: Isolation, confidence: float) -> Comparison:
     attack, naive = rate(found, n_train, confidence), item.naive_people()
     tried = 1.0 if item.tried is None else item.tried
     gain = difference(found, n_train, others, n_control, confidence) if n_control else None
+    control = over_all(rate(others, n_control, confidence), tried) if n_control else None
     return Comparison(
         attack=over_all(attack, tried),
-        control=over_all(rate(others, n_control, confidence), tried) if n_control else None,
+        control=control,
         baseline=over_all(rate(naive, n_train, confidence), tried),
-        risk=None,
+        risk=None if control is None else excess(over_all(attack, tried), control),
         gain=None if gain is None else over_all(gain, tried),
         p_value=chance_of_difference(found, n_train, others, n_control) if n_control else None,
         beats_baseline=attack.low > naive / n_train,
@@ -318,7 +320,7 @@ def _configurations(
             "n_control": n_control,
         }
         yield replace(entry, risk=compared.risk if compared else None, facts=facts)
-    yield from judged.values()
+    yield from (replace(entry, risk=None) for entry in judged.values())
 
 
 def _surprise(role: Role, table: Table, made: Mapping[Setting, Isolation]) -> Floats:

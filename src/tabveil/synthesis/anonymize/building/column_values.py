@@ -40,6 +40,7 @@ class ColumnValues:
     counts: Indices  # (v,)
     has_missing: bool
     clock: int | None = None  # microseconds in a unit, where values are dates
+    code: bool = False  # numbers that stand for something: no range of them means anything
     layout: Layout | None = None
 
     @classmethod
@@ -56,6 +57,7 @@ class ColumnValues:
             counts=counts,
             has_missing=bool(missing.any()),
             clock=place.step if place is not None and place.kind is Kind.MOMENT else None,
+            code=place is not None and place.code,
             layout=layout,
         )
 
@@ -72,6 +74,8 @@ class ColumnValues:
 
     def possible(self) -> tuple[Floats, tuple[str, ...]]:
         """Return all values that the column may have, where they can be listed; else those that it has."""
+        if self.code:
+            return self.cells, self.texts
         match self.column:
             case Numeric(low=low, high=high, decimals=0) if high - low < MOST_POSSIBLE:
                 cells = np.arange(low, high + 1)

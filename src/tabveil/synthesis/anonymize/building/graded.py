@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tabveil.core.table import Floats, Numeric
+from tabveil.core.table import Categorical, Floats, Numeric
 from tabveil.synthesis.anonymize.building.column_values import ColumnValues, EntryError, assemble
 from tabveil.synthesis.anonymize.hierarchy import EVERYTHING, Hierarchy
 
@@ -307,11 +307,11 @@ class Automatic:
             return None
         if values.clock is not None:
             return _calendar(values)
-        if isinstance(values.column, Numeric):
+        if isinstance(values.column, Numeric) and not values.code:
             return _quantiles(values)
         if (steps := _masked(values)) is not None:
             return Mask(side="right", steps=steps)
-        if values.column.ordered:
+        if isinstance(values.column, Categorical) and values.column.ordered:
             return JoinedLabels(sizes=_powers(n_values - 1))
         return Kept(sizes=_powers(n_values - 2)[::-1])  # at least two are joined
 
