@@ -11,8 +11,11 @@ from typing import Any, Self
 from tabveil.auditing import config
 from tabveil.auditing.advice import Advice
 from tabveil.auditing.attackers import Attacker
+from tabveil.auditing.claimed_epsilon import ClaimedEpsilon
 from tabveil.auditing.detection import PositiveControls, Power, Spreads
+from tabveil.auditing.dictionary import Dictionary
 from tabveil.auditing.findings import finding
+from tabveil.auditing.initial import InitialRisk
 from tabveil.auditing.judging import Grounds, judge
 from tabveil.auditing.policy import Policy
 from tabveil.auditing.sampled import Sampled
@@ -97,6 +100,9 @@ class Report:
     exposed: ExposedRows | None = None
     sampled: Sampled | None = None  # where a part of the people was asked
     advice: Advice | None = None  # where the verdict is above or inconclusive
+    dictionary: Dictionary | None = None  # what each column holds, and what became of it
+    initial: InitialRisk | None = None  # the training rows attacked as if they were released
+    claim: ClaimedEpsilon | None = None  # whether the release refutes a stated ε
     seconds: float = 0.0
     given_verdict: Verdict | None = None  # the one that was stored, when read from JSON
     library: Library = Library.PANDAS  # that the user works with
@@ -364,5 +370,8 @@ _PARTS: Mapping[str, Any] = {
     "exposed": ExposedRows,
     "sampled": Sampled,
     "advice": Advice,
+    "dictionary": Dictionary,
+    "initial": InitialRisk,
+    "claim": ClaimedEpsilon,
 }
 """What an audit measures only when asked for; each knows its way to JSON and back."""
