@@ -37,6 +37,12 @@ def stated(policy: Policy) -> list[tuple[str, str]]:
     return [(ASKED[key], words) for key, words in said.items() if words]
 
 
+def facts(policy: Policy) -> list[tuple[str, str]]:
+    """Return what stands beside recipient and context; dates and names stand where somebody signs."""
+    signed = {ASKED[key] for key in ("review_date", "responsible", "second_signatory")}
+    return [(title, words) for title, words in stated(policy) if title not in signed]
+
+
 def unstated(policy: Policy) -> str:
     """Name the fields that nobody filled in; nothing where all are."""
     told = {title for title, _ in stated(policy)}
@@ -84,7 +90,7 @@ def _row(item: ColumnEntry) -> ColumnRow:
 
 def _held(item: ColumnEntry) -> Iterator[str]:
     if item.low and item.high:
-        yield f"below {item.low} to {item.high} and above"
+        yield f"from below {item.low} to {item.high} or more"
     elif item.low or item.high:
         yield f"about {item.low or item.high}"
     if item.labels:
