@@ -29,7 +29,7 @@ Role = Literal["secret", "known to attackers", "quasi-identifier", "sensitive", 
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnEntry:
+class DictionaryEntry:
     """One column: its type, what it holds as far as that may be said, and its treatment.
 
     ``labels`` are those that most people have, ten at least; ``more`` says that there are others. ``low`` and
@@ -53,7 +53,7 @@ class ColumnEntry:
 class Dictionary(PlainData):
     """All columns, those that were left out last."""
 
-    columns: tuple[ColumnEntry, ...]
+    columns: tuple[DictionaryEntry, ...]
 
 
 def describe_columns(loaded: LoadedTables, request: AuditRequest) -> Dictionary:
@@ -62,12 +62,12 @@ def describe_columns(loaded: LoadedTables, request: AuditRequest) -> Dictionary:
     texts = {item.name for item in written if isinstance(item, Categorical) and item.holds == "text"}
     compared = tuple(_entry(name, loaded, request, texts) for name in loaded.given.schema.names)
     left_out = tuple(
-        ColumnEntry(name=item.name, type=item.reason, treatment="left out") for item in loaded.dropped
+        DictionaryEntry(name=item.name, type=item.reason, treatment="left out") for item in loaded.dropped
     )
     return Dictionary(columns=(*compared, *left_out))
 
 
-def _entry(name: str, loaded: LoadedTables, request: AuditRequest, texts: Collection[str]) -> ColumnEntry:
+def _entry(name: str, loaded: LoadedTables, request: AuditRequest, texts: Collection[str]) -> DictionaryEntry:
     column, place = loaded.given.schema[name], loaded.layout.columns[name]
     found = bars(loaded.given, name)
     shown = [bar.label for bar in found if bar.label is not None]
@@ -78,7 +78,7 @@ def _entry(name: str, loaded: LoadedTables, request: AuditRequest, texts: Collec
         treatment = "words counted"
     elif name in loaded.turned:
         treatment = "rescaled"
-    return ColumnEntry(
+    return DictionaryEntry(
         name=name,
         type="text" if name in texts else type_name(column, place),
         treatment=treatment,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from supplies import made_reports
 
-from tabveil.auditing.dictionary import ColumnEntry, Dictionary
+from tabveil.auditing.dictionary import Dictionary, DictionaryEntry
 from tabveil.errors import ParameterError
 from tabveil.render.audit import bundle as made
 from tabveil.render.audit.bundle import MANIFEST, NAMES, PAGE, REPORT, SCHEMA, bundle, check_bundle
@@ -17,9 +17,9 @@ from tabveil.version import __version__
 
 def report(**parts):
     columns = (
-        ColumnEntry(name="age", type="integer", treatment="compared", low="20", high="80"),
-        ColumnEntry(name="case", type="identifier", treatment="left out"),
-        ColumnEntry(name="patient", type="person", treatment="left out"),
+        DictionaryEntry(name="age", type="integer", treatment="compared", low="20", high="80"),
+        DictionaryEntry(name="case", type="identifier", treatment="left out"),
+        DictionaryEntry(name="patient", type="person", treatment="left out"),
     )
     made = replace(
         made_reports.report(made_reports.LEAKY), version=__version__, dictionary=Dictionary(columns=columns)

@@ -11,7 +11,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,14 +90,7 @@ def bundle(written: bytes) -> bytes:
     """Put a stored report and all that is made of it into one archive."""
     report = _report(written)
     files = {REPORT: written, **_made_of(report)}
-    manifest = Manifest(
-        form=FORM,
-        tabveil=report.version,
-        title=report.title,
-        verdict=report.verdict.state,
-        inputs={role: item.sha256 for role, item in report.inputs.items()},
-        files={name: _digest(files[name]) for name in sorted(files)},
-    )
+    manifest = _manifest_of(report, files)
     return _packed({**files, MANIFEST: _json(manifest.to_json())})
 
 
@@ -116,22 +109,9 @@ def check_bundle(path: Path) -> CheckedBundle:
 def _checked(path: Path) -> CheckedBundle:
     files = read_members(path, NAMES, most=MOST_BYTES)
     whole = read_bytes(path, most=MOST_BYTES)
-    if MANIFEST not in files or REPORT not in files:
-        raise Unreadable(f"it lacks {MANIFEST if MANIFEST not in files else REPORT}")
-    manifest = require_plain(Manifest, parse_json(files[MANIFEST], MANIFEST), MANIFEST)
-    if files[MANIFEST] != _json(manifest.to_json()):
-        raise Unreadable(f"{MANIFEST} is not written as tabveil writes it")
-    if manifest.form != FORM:
-        raise Unreadable(f"its form is {manifest.form}, this version reads {FORM}")
-    held = {name: _digest(data) for name, data in files.items() if name != MANIFEST}
-    for name in sorted(held.keys() | manifest.files.keys()):
-        if held.get(name) != manifest.files.get(name):
-            raise Unreadable(f"{name} is not what its digest says")
+    manifest = _manifest(files)
     report = _report(files[REPORT])
-    told = (report.version, report.title, report.verdict.state)
-    if told != (manifest.tabveil, manifest.title, manifest.verdict) or manifest.inputs != {
-        role: item.sha256 for role, item in report.inputs.items()
-    }:
+    if replace(_manifest_of(report, {}), files=manifest.files) != manifest:
         raise Unreadable(f"{MANIFEST} says something else than {REPORT}")
     if _packed(files) != whole:
         raise Unreadable("there is something in it beside its files")
@@ -142,6 +122,34 @@ def _checked(path: Path) -> CheckedBundle:
             if made.get(name) != files.get(name):
                 raise Unreadable(f"{name} does not follow from {REPORT}")
     return CheckedBundle(manifest=manifest, sha256=hashlib.sha256(whole).hexdigest(), made_again=again)
+
+
+def _manifest(files: Mapping[str, bytes]) -> Manifest:
+    """Read what a bundle says of itself, and require that its files are what it says."""
+    for name in (MANIFEST, REPORT):
+        if name not in files:
+            raise Unreadable(f"it lacks {name}")
+    manifest = require_plain(Manifest, parse_json(files[MANIFEST], MANIFEST), MANIFEST)
+    if manifest.form != FORM:
+        raise Unreadable(f"its form is {manifest.form}, this version reads {FORM}")
+    if files[MANIFEST] != _json(manifest.to_json()):
+        raise Unreadable(f"{MANIFEST} is not written as tabveil writes it")
+    held = {name: _digest(data) for name, data in files.items() if name != MANIFEST}
+    for name in sorted(held.keys() | manifest.files.keys()):
+        if held.get(name) != manifest.files.get(name):
+            raise Unreadable(f"{name} is not what its digest says")
+    return manifest
+
+
+def _manifest_of(report: Report, files: Mapping[str, bytes]) -> Manifest:
+    return Manifest(
+        form=FORM,
+        tabveil=report.version,
+        title=report.title,
+        verdict=report.verdict.state,
+        inputs={role: item.sha256 for role, item in report.inputs.items()},
+        files={name: _digest(files[name]) for name in sorted(files)},
+    )
 
 
 def _report(written: bytes) -> Report:

@@ -30,7 +30,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected:
+class Checklist:
     """All that one text asks, and how far it was read."""
 
     title: str
@@ -48,7 +48,7 @@ CLAIM, INITIAL, TODO = ("claim", "The stated ε"), ("initial", "Risk before and 
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _Answers:
     """The report, and what of it rows ask for again and again."""
 
     report: Report
@@ -102,11 +102,11 @@ class _Asked:
         return () if self.report.properties is None else ((PROPERTIES, "Properties of the tables"),)
 
 
-def expectations(report: Report, ran: Mapping[str, str]) -> list[Expected]:
+def expectations(report: Report, ran: Mapping[str, str]) -> list[Checklist]:
     """Return what the frameworks of the policy ask, each row with its answer; ``ran`` are the attacks."""
-    asked = _Asked(report=report, ran=ran)
+    asked = _Answers(report=report, ran=ran)
     return [
-        Expected(title=title, read=read, rows=tuple(rows(asked)))
+        Checklist(title=title, read=read, rows=tuple(rows(asked)))
         for title, read, rows in (_ALL[name] for name in report.policy.frameworks)
     ]
 
@@ -119,7 +119,7 @@ def _said(source: str, asks: str, given: Mapping[str, object]) -> Expectation:
     return Expectation(source=source, asks=asks, **given)  # type: ignore[arg-type] # its own fields
 
 
-def _wp29(asked: _Asked) -> Sequence[Expectation]:
+def _wp29(asked: _Answers) -> Sequence[Expectation]:
     policy, opinion = asked.report.policy, "WP29, Opinion 05/2014"
     whom = f"Recipient: {policy.recipient or 'not stated'}; context: {policy.context or 'not stated'}"
     return (
@@ -173,7 +173,7 @@ def _wp29(asked: _Asked) -> Sequence[Expectation]:
     )
 
 
-def _edpb(asked: _Asked) -> Sequence[Expectation]:
+def _edpb(asked: _Answers) -> Sequence[Expectation]:
     return (
         _row(
             "Opinion 28/2024: extraction",
@@ -206,7 +206,7 @@ def _edpb(asked: _Asked) -> Sequence[Expectation]:
     )
 
 
-def _ico(asked: _Asked) -> Sequence[Expectation]:
+def _ico(asked: _Answers) -> Sequence[Expectation]:
     policy = asked.report.policy
     who = policy.intruder
     return (
@@ -257,7 +257,7 @@ def _ico(asked: _Asked) -> Sequence[Expectation]:
     )
 
 
-def _iso(asked: _Asked) -> Sequence[Expectation]:
+def _iso(asked: _Answers) -> Sequence[Expectation]:
     policy = asked.report.policy
     return (
         _said("6.2.2", "Security and privacy practices of those who hold it", asked.stated(policy.context)),
@@ -281,7 +281,7 @@ def _iso(asked: _Asked) -> Sequence[Expectation]:
     )
 
 
-def _nist(asked: _Asked) -> Sequence[Expectation]:
+def _nist(asked: _Answers) -> Sequence[Expectation]:
     claim = asked.report.claim
     unit = "" if claim is None else claim.unit_in_words
     stated = "" if claim is None else f"ε = {claim.promise.epsilon:g}, δ = {claim.promise.delta:g}"
@@ -305,7 +305,7 @@ def _nist(asked: _Asked) -> Sequence[Expectation]:
     )
 
 
-def _ehds(asked: _Asked) -> Sequence[Expectation]:
+def _ehds(asked: _Answers) -> Sequence[Expectation]:
     policy = asked.report.policy
     return (
         _said(
@@ -344,7 +344,7 @@ def _ehds(asked: _Asked) -> Sequence[Expectation]:
     )
 
 
-def _pdpc(asked: _Asked) -> Sequence[Expectation]:
+def _pdpc(asked: _Answers) -> Sequence[Expectation]:
     policy = asked.report.policy
     return (
         _row("Annex B", "A data dictionary", *asked.dictionary),
@@ -364,7 +364,7 @@ def _pdpc(asked: _Asked) -> Sequence[Expectation]:
     )
 
 
-def _ipc(asked: _Asked) -> Sequence[Expectation]:
+def _ipc(asked: _Answers) -> Sequence[Expectation]:
     policy = asked.report.policy
     gain = "a gain is not their probability: see the policy's remarks"
     return (
@@ -386,7 +386,7 @@ def _ipc(asked: _Asked) -> Sequence[Expectation]:
 
 
 SUMMARY = "Read in summaries only; the text itself was not read."
-_ALL: Mapping[Framework, tuple[str, str, Callable[[_Asked], Sequence[Expectation]]]] = {
+_ALL: Mapping[Framework, tuple[str, str, Callable[[_Answers], Sequence[Expectation]]]] = {
     "wp29": ("WP29 and recital 26 of the GDPR", "", _wp29),
     "edpb": ("European Data Protection Board", "Read: the executive summary of Opinion 28/2024.", _edpb),
     "ico": (

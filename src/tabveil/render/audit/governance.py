@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tabveil.auditing.dictionary import TREATMENTS, ColumnEntry
+from tabveil.auditing.dictionary import TREATMENTS, DictionaryEntry
 from tabveil.auditing.policy import RELEASE_MODELS, Policy
 from tabveil.auditing.report import Report
 from tabveil.core.wording import joined, level, listed
@@ -56,7 +56,7 @@ def _model(policy: Policy) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnRow:
+class DictionaryRow:
     """One column as a dictionary lists it."""
 
     name: str
@@ -66,20 +66,20 @@ class ColumnRow:
     treatment: str
 
 
-def column_rows(report: Report) -> list[ColumnRow]:
+def column_rows(report: Report) -> list[DictionaryRow]:
     """Return what each column holds, and what became of it."""
     return [] if report.dictionary is None else [_row(item) for item in report.dictionary.columns]
 
 
-def _row(item: ColumnEntry) -> ColumnRow:
+def _row(item: DictionaryEntry) -> DictionaryRow:
     if item.treatment == "left out":
         why = DROPPED.get(item.type, "")
-        return ColumnRow(
+        return DictionaryRow(
             name=item.name, type="-", holds="-", missing="-", treatment=f"{TREATMENTS['left out']}. {why}"
         )
     roles = f"; {joined(item.roles)}" if item.roles else ""
     shares = [level(share) for share in (item.missing, item.missing_released) if share is not None]
-    return ColumnRow(
+    return DictionaryRow(
         name=item.name,
         type=item.type,
         holds="; ".join(_held(item)) or "values that too few people share to be shown",
@@ -88,7 +88,7 @@ def _row(item: ColumnEntry) -> ColumnRow:
     )
 
 
-def _held(item: ColumnEntry) -> Iterator[str]:
+def _held(item: DictionaryEntry) -> Iterator[str]:
     if item.low and item.high:
         yield f"from below {item.low} to {item.high} or more"
     elif item.low or item.high:
