@@ -36,7 +36,7 @@ from tabveil.core.wording import (
     percent,
     upper_percent,
 )
-from tabveil.errors import ParameterError
+from tabveil.errors import ParameterError, told
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.control.copies import Copies
@@ -47,6 +47,9 @@ from tabveil.metrics.traces import Traces
 from tabveil.metrics.utility import Utility
 from tabveil.tables.reading import dataframes
 from tabveil.tables.reading.layout import Library, in_library
+
+SCHEMA_VERSION = 1
+"""Of the JSON report: it changes where a field is taken away or means something else (docs/stability.md)."""
 
 RECORD_KINDS = (".csv", ".parquet")
 """How the names of files may end that hold the scores of single rows."""
@@ -160,9 +163,10 @@ class Report:
 
     def to_json(self) -> str:
         """Return the report as JSON text; only ``seconds`` differs where the same was asked for."""
-        parts = {name: getattr(self, name) for name in _PARTS}
+        parts = {name: getattr(self, name) for name in PARTS}
         return json.dumps(
             {
+                "schema_version": SCHEMA_VERSION,
                 "tabveil": self.version,
                 "title": self.title,
                 "seed": self.seed,
@@ -192,6 +196,8 @@ class Report:
 
     @classmethod
     def _of(cls, data: Mapping[str, Any]) -> Self:
+        if (form := data.get("schema_version", SCHEMA_VERSION)) != SCHEMA_VERSION:
+            raise Unreadable(f"its schema_version is {told(form)}, this version reads {SCHEMA_VERSION}")
         return cls(
             version=from_plain(str, data["tabveil"]),
             title=from_plain(str, data["title"]),
@@ -207,7 +213,7 @@ class Report:
             settings=from_plain(dict[str, Any], data["settings"]),
             request=from_plain(dict[str, Any], data["request"]),
             attackers=tuple(Attacker(**item) for item in data["attackers"]),
-            **{name: kind.from_json(data[name]) for name, kind in _PARTS.items() if name in data},
+            **{name: kind.from_json(data[name]) for name, kind in PARTS.items() if name in data},
             seconds=from_plain(float, data["seconds"]),
         )
 
@@ -356,7 +362,7 @@ def records_file(path: str | Path) -> Path:
     return Path(path)
 
 
-_PARTS: Mapping[str, Any] = {
+PARTS: Mapping[str, Any] = {
     "control": ControlCheck,
     "copies": Copies,
     "traces": Traces,
