@@ -13,13 +13,13 @@ EXTRAS = ("deep", "xlsx", "pii", "cluster", "tune")
 _NAME = re.compile(r"^[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
 _OTHER_SYSTEMS = re.compile(r"win32|Windows|Darwin|darwin|emscripten|PyPy|cuda|nvidia|triton")
-_HEAD = """# Third-party licenses
-
-tabveil is under the Apache License 2.0. It contains no code of others; these packages are installed beside it, each under its own license. The list is made from their metadata by `docs_build/third_party.py`: names as each package writes them, for the versions in `constraints.txt` on Linux.
-
-| package | license | needed by |
-| --- | --- | --- |
-"""
+_HEAD = (
+    "# Third-party licenses\n\n"
+    "tabveil is under the Apache License 2.0. It contains no code of others; these packages are installed "
+    "beside it, each under its own license. The list is made from their metadata by "
+    "`docs_build/third_party.py`: names as each package writes them, for the versions in "
+    "`constraints.txt` on Linux.\n\n| package | license | needed by |\n| --- | --- | --- |\n"
+)
 
 
 def normal(name: str) -> str:
