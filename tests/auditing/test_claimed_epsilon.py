@@ -6,9 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import tabveil
+from tabveil import datasets
 from tabveil.auditing.claimed_epsilon import SHARES, ClaimedEpsilon, Pairs, Promise, conclude, examine
 from tabveil.core.estimate.one_run import CanaryGuesses
 from tabveil.core.table import Numeric, Schema, Split, Table
+from tabveil.errors import ParameterError
 from tabveil.tables.lot import SplitRecord
 
 ALPHA = 0.05
@@ -163,6 +166,24 @@ def test_adding_one_is_refuted_only_beyond_twice_as_much():
     added, replaced = Promise(epsilon=1.0), Promise(epsilon=1.0, neighbors="replace")
     assert replaced.least(guesses, ALPHA) == pytest.approx(2 * added.least(guesses, ALPHA), abs=1e-6)
     assert Promise(epsilon=1.0, delta=1e-4).replacing() == pytest.approx((2.0, 1e-4 * (1 + math.e)))
+
+
+def test_a_record_without_a_promise_is_refused():
+    with pytest.raises(ParameterError, match="claimed_epsilon"):
+        tabveil.audit("none.csv", "none.csv", "none.csv", delta=1e-5)
+
+
+def test_an_audit_of_a_split_file_refutes_a_copy(tmp_path):
+    people = datasets.hospital(400, seed=1)
+    train, control = tabveil.split(people, control=0.5, seed=2)
+    record = {"control": 0.5, "seed": 2, "train_rows": 200, "control_rows": 200}
+    asked = {"metrics": "linkability", "claimed_epsilon": 0.5, "advice": False}
+    copy = tabveil.audit(train, train, control, split=record, **asked)
+    assert copy.claim.state == "refuted"
+    assert "Refuted" in tabveil.html_page(copy)
+    assert "0.5" in copy.config()
+    other = tabveil.audit(train, train, control, split={**record, "seed": 3}, **asked)
+    assert "gives other parts" in other.claim.reason
 
 
 def test_it_is_stored_and_read_back():
