@@ -63,7 +63,7 @@ def test_a_copy_refutes_and_fresh_rows_do_not():
 def test_a_promise_that_is_kept_exactly_is_hardly_ever_refuted(neighbors, factor):
     """Each person's membership is announced with lies: ε of adding one is ln(keep / (1 − keep)), twice that
     of replacing one. No other release with this ε tells more about a pair."""
-    keep, n, times = 0.65, 150, 400
+    keep, n, times = 0.65, 100, 250
     truth = factor * math.log(keep / (1 - keep))
     promise, refuted, above = Promise(epsilon=truth, neighbors=neighbors), 0, 0
     for seed in range(times):
@@ -92,7 +92,7 @@ def test_half_of_the_noise_is_refuted():
 def test_guesses_by_lot_refute_nothing_whatever_the_gaps_are():
     """The choice among three numbers of guesses is paid for: all coins, one in twenty at most."""
     found = ClaimedEpsilon(promise=Promise(epsilon=1e-9), unit="row", state="could not tell", alpha=ALPHA)
-    gaps = [rng(seed).choice([-2.0, -1.0, 0.0, 1.0, 2.0], 300) for seed in range(600)]
+    gaps = [rng(seed).choice([-2.0, -1.0, 0.0, 1.0, 2.0], 300) for seed in range(400)]
     states = [conclude(found, gap, rng=rng(seed)).state for seed, gap in enumerate(gaps)]
     assert 0 < states.count("refuted") / len(states) <= ALPHA
 
