@@ -123,7 +123,7 @@ def test_without_a_lot_nothing_is_told():
         ({"record": None}, "--split split.json"),
         ({"doubt": "dividing the same rows again gives other parts"}, "other parts"),
         ({"person": "patient"}, "people are counted"),
-        ({"record": replace(HALF, by="patient")}, "--person patient"),
+        ({"record": replace(HALF, by="patient")}, "by 'patient': say whose rows"),
     ):
         told = asked(promise, split, **why)
         assert told.state == "could not tell"
