@@ -39,7 +39,7 @@ from tabveil.metrics.utility.findings import (
     Utility,
 )
 from tabveil.metrics.utility.joint import discrepancy, relate
-from tabveil.metrics.utility.marginals import measure_columns
+from tabveil.metrics.utility.marginals import bars, measure_columns
 from tabveil.metrics.utility.pairs import compare_pairs
 from tabveil.metrics.utility.rules import RuleTables, find_rules
 from tabveil.metrics.utility.two_way import two_way
@@ -63,6 +63,7 @@ __all__ = [
     "TargetUtility",
     "Telling",
     "Utility",
+    "bars",
     "loss",
     "measure",
     "measure_one",
