@@ -5,11 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
-import pyarrow as pa
-
-from tabveil.core import workers
 from tabveil.core.check import listed
 from tabveil.core.drawn import Asked, Drawn
 from tabveil.core.result import DroppedColumn, Input
@@ -18,13 +15,13 @@ from tabveil.core.workers import side_by_side
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import declare, sources
 from tabveil.tables.reading.code_columns import as_labels, with_codes
+from tabveil.tables.reading.columns import ColumnReader, encode_all
 from tabveil.tables.reading.csvfile import CsvForm
-from tabveil.tables.reading.encode import EncodedColumn, content_digest, encode, split_of, strangers, table_of
+from tabveil.tables.reading.encode import EncodedColumn, content_digest, split_of, strangers, table_of
 from tabveil.tables.reading.files import Source
 from tabveil.tables.reading.identifiers import as_word_counts, as_words, identifies, is_free_text, notes_on
 from tabveil.tables.reading.layout import Layout
 from tabveil.tables.reading.people import RowOwners, people_on_both_sides, require_person, suspects
-from tabveil.tables.reading.raw_column import piece_of
 
 Name = TypeVar("Name", bound=str)
 SchemaSource = str | Path | Mapping[str, Any] | declare.SchemaFile | None
@@ -132,7 +129,7 @@ def load_releases(
     the tables lacks are compared in none.
     """
     given = _sources(train, releases, control)
-    reader = _Reader.of(given, declare.read(schema), missing)
+    reader = ColumnReader.of(given, declare.read(schema), missing)
     declared = reader.declared
     person = person or declared.person
     if person is not None:
@@ -147,7 +144,7 @@ def load_releases(
         given=given,
         declared=declared,
         even=with_codes(
-            _encode_all(given, reader.without_bounds(), without=passed.union(uneven)), "train", declared
+            encode_all(given, reader.without_bounds(), without=passed.union(uneven)), "train", declared
         ),
         uneven_identifiers=uneven_identifiers,
         person=person,
@@ -253,7 +250,7 @@ def person_columns(
     """Return the columns by which one person seems to have several rows, which no split may part."""
     given = {"data": sources.read(source, "data", lazily=True)}
     try:
-        columns = _encode_all(given, _Reader.of(given, declare.read(None, drop=drop), ()))
+        columns = encode_all(given, ColumnReader.of(given, declare.read(None, drop=drop), ()))
     except SchemaError:  # nothing is known about columns that cannot be read, and a split need not read them
         return ()
     texts = [name for name, encoded in columns.items() if is_free_text(encoded)]
@@ -296,7 +293,7 @@ def load_table(
         declared = declared.with_identifier(declared.person)
     whole = frozenset(name for name in declared.columns if (of := declared.of(name)) and of.whole_domain)
     by_schema = whole.union(declared.identifiers) if form_by_schema else frozenset()
-    columns = _encode_all(given, _Reader.of(given, declared, missing), by_schema)
+    columns = encode_all(given, ColumnReader.of(given, declared, missing), by_schema)
     columns = columns if form_by_schema else with_codes(columns, "data", declared)
     layout = _layout(given["data"], columns, by_schema)
     texts = tuple(name for name, encoded in columns.items() if is_free_text(encoded, declared.of(name)))
@@ -315,93 +312,6 @@ def load_table(
         texts=texts,
         declared_identifiers={name: form for name, form in declared.identifiers.items() if name in columns},
     )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Reader:
-    """What the user says about columns, and which texts mean missing."""
-
-    declared: declare.SchemaFile
-    markers: pa.Array
-
-    @classmethod
-    def of(cls, given: Mapping[str, Source], declared: declare.SchemaFile, missing: Iterable[str]) -> Self:
-        declared.require_known({name for source in given.values() for name in source.data.column_names})
-        words = [missing] if isinstance(missing, str) else missing
-        markers = pa.array([word.strip() for word in (*words, *declared.missing)], pa.large_string())
-        return cls(declared=declared, markers=markers)
-
-    def without_bounds(self) -> Self:
-        return replace(self, declared=self.declared.without_bounds())
-
-    def encode(
-        self, given: Mapping[str, Source], name: str, *, form_by_schema: bool = False
-    ) -> EncodedColumn:
-        """Read one column of the tables that have it."""
-        pieces = {
-            table: piece_of(
-                source.role,
-                name,
-                source.column(name),
-                verbatim=source.verbatim,
-                comma=source.csv is not None and source.csv.delimiter != ",",
-                missing=self.markers,
-            )
-            for table, source in given.items()
-            if name in source.data.column_names
-        }
-        encoded = encode(name, pieces, self.declared.of(name), form_by_schema=form_by_schema).spooled()
-        if workers.current().memory is not None:
-            pa.default_memory_pool().release_unused()  # or Arrow keeps what the column took for the next one
-        return encoded
-
-    def encode_names(self, given: Mapping[str, Source], name: str) -> EncodedColumn:
-        """Read a column that names people as it is written, whatever it looks like: 007 is not 7."""
-        if name in self.declared.columns:
-            return self.encode(given, name)
-        return replace(self, declared=self.declared.with_identifier(name)).encode(given, name)
-
-    def identifier_in(self, given: Mapping[str, Source], name: str) -> EncodedColumn | None:
-        """Return a column that only some tables have, if it names people."""
-        try:
-            encoded = self.without_bounds().encode(given, name)
-        except SchemaError:  # it cannot be read, and that some tables lack it is said first
-            return None
-        return encoded if identifies(encoded, self.declared.of(name)) else None
-
-
-def _encode_all(
-    given: Mapping[str, Source],
-    reader: _Reader,
-    by_schema: Collection[str] = (),
-    without: Collection[str] = (),
-) -> dict[str, EncodedColumn]:
-    """Decide and read every column of all tables; those in ``by_schema`` stand as they are declared."""
-    dropped = reader.declared.drop
-    sources.require_names(given, {*dropped, *without})
-    leader = next(iter(given.values()))
-    names = [name for name in leader.data.column_names if name not in dropped and name not in without]
-    if not names:
-        raise SchemaError("The tables have no columns." if not dropped else "schema: drop leaves no columns.")
-    encoded = side_by_side(
-        [partial(reader.encode, given, name, form_by_schema=name in by_schema) for name in names],
-        at_once=_columns_at_once(given),
-    )
-    return dict(zip(names, encoded, strict=True))
-
-
-_BYTES_A_CELL = 96
-"""What reading a column takes of memory for each row of all tables, at most: texts that are all different."""
-
-
-def _columns_at_once(given: Mapping[str, Source]) -> int:
-    """Return how many columns may be read together: as many as there are threads, and as memory holds."""
-    settings = workers.current()
-    if settings.memory is None:
-        return settings.threads
-    rows: int = sum(source.data.num_rows for source in given.values())
-    fitting: int = settings.memory // 2 // max(_BYTES_A_CELL * rows, 1)
-    return max(min(settings.threads, fitting), 1)
 
 
 def _layout(source: Source, columns: Mapping[str, EncodedColumn], by_schema: Collection[str] = ()) -> Layout:
