@@ -31,7 +31,10 @@ from tabveil.workflows.benchmark.findings import find
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
 MARK = re.compile(r"<!-- table: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
-WRITERS = {"seen": markdown.seen, "spread": markdown.spread, "largest": markdown.largest}
+WRITERS = {
+    write.__name__: write
+    for write in (markdown.seen, markdown.spread, markdown.largest, markdown.risk, markdown.attack)
+}
 LEAKS = {0.0: "no leak", 0.01: "1%", 0.02: "2%", 0.05: "5%", 0.1: "10%", 1.0: "100%"}
 
 

@@ -1,7 +1,7 @@
 """Distance to the closest record and the closest share: do synthetic rows hug the training rows?"""
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -12,12 +12,13 @@ from tabveil.core.estimate import Estimate, excess, known, share
 from tabveil.core.people import numbered_together, require_people, rows_worth
 from tabveil.core.result import Cost, Result, Scores, params_of
 from tabveil.core.sampling import group_equal_rows, in_order
+from tabveil.core.settings.presets import Presets, takes_presets
 from tabveil.core.storage import spool
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import share_of
 from tabveil.engines.neighbors import NearestRows, Space, shared
 from tabveil.engines.representation import Contrastive
-from tabveil.errors import NotApplicable
+from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.indicators.comparison import (
     ByDistance,
     Indicator,
@@ -28,7 +29,14 @@ from tabveil.metrics.indicators.comparison import (
     summary,
     without_people,
 )
-from tabveil.metrics.indicators.nearest import closeness, lying_close, sides
+from tabveil.metrics.indicators.nearest import (
+    AS_THE_PAPERS,
+    Equation,
+    closeness,
+    counted_close,
+    lying_close,
+    sides,
+)
 from tabveil.protocols import Representation, View
 
 MOST_TIES = 16
@@ -44,12 +52,16 @@ class ClosestRecords(Indicator):
 
     alpha: float = 0.02
     direction: Literal["synthetic_to_real", "real_to_synthetic"] = "synthetic_to_real"
+    equation: Equation = "shares"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         owner, directions = type(self).__name__, ("synthetic_to_real", "real_to_synthetic")
         check.between(owner, "alpha", self.alpha, 0, 1)
         check.one_of(owner, "direction", self.direction, directions)
+        check.one_of(owner, "equation", self.equation, get_args(Equation))
+        if self.equation == "counts" and self.direction != directions[0]:
+            raise ParameterError(owner, f"equation 'counts' is for direction {directions[0]!r} alone.")
 
     def asked(self) -> Asked:
         """Released rows are asked and, for the yardstick, control rows; or real rows of both kinds."""
@@ -61,13 +73,12 @@ class ClosestRecords(Indicator):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the distances."""
-        compared = sides(self.name, split, self.direction, rng=rng)
+        compared = sides(self.name, split, self.direction, self.equation, rng=rng)
         view, known = self.view(split, rng=rng), split.schema.names
         space = view.space(known)
-        reference = view.see(compared.reference, known)
         attacked, fresh = (
-            nearest(space, reference, view.see(rows, known)).distance[:, 0]
-            for rows in (compared.attacked.table, compared.fresh)
+            nearest(space, view.see(reference, known), view.see(rows, known)).distance[:, 0]
+            for rows, reference in compared.pairs
         )
         tables = split.train, split.control, without_people(split.synthetic)
         # How far people of one table are apart (near 0 where a generator repeats itself).
@@ -84,6 +95,7 @@ class ClosestRecords(Indicator):
             alpha=self.alpha,
             worth=compared.worth,
             reference_share=compared.reference_share,
+            equation=self.equation,
             confidence=self.confidence,
             rng=rng,
         )
@@ -108,9 +120,12 @@ class ClosestRecords(Indicator):
 
     def sentence(self, result: Result) -> str:
         """Tell how many rows lie very close."""
+        if self.equation == "counts":
+            return counted_close(result, self.alpha)
         return lying_close(result, self.alpha, turned=self.direction == "real_to_synthetic")
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class DistanceToClosest(ByDistance, ClosestRecords):
     """How many synthetic rows are as close to a training row as fresh real rows hardly ever are?
@@ -127,6 +142,13 @@ class DistanceToClosest(ByDistance, ClosestRecords):
         ``"synthetic_to_real"``, or ``"real_to_synthetic"`` as in the papers: from real rows to their nearest
         synthetic row. Then ``attack`` is a share of training rows, and depends on how many synthetic rows
         there are.
+    equation
+        What is compared: ``"shares"``, those of synthetic and of control rows within the threshold; or
+        ``"counts"``, the papers' equation to the letter: so many synthetic rows within the threshold for
+        each training row, whatever the sizes, with the distance from training rows to control as yardstick.
+    preset
+        ``"papers"`` takes what the papers used: the Euclidean distance over ordinal codes, equation
+        ``"counts"``, a threshold at 2 %.
     distance
         Gower's distance, made for numbers and categories side by side (0: equal, 1: as different as can be in
         every column), or the Euclidean one.
@@ -157,10 +179,12 @@ class DistanceToClosest(ByDistance, ClosestRecords):
     - Gower, J. C. (1971). A General Coefficient of Similarity and Some of Its Properties. Biometrics.
     """
 
+    presets: ClassVar[Presets] = {"papers": AS_THE_PAPERS}
     name: ClassVar[str] = "distance_to_closest"
     title: ClassVar[str] = "Distance to the closest record (DCR)"
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class DistanceToClosestContrastive(ClosestRecords):
     """How many synthetic rows are as close to a training row, in a learned space, as fresh rows hardly are?
@@ -177,6 +201,12 @@ class DistanceToClosestContrastive(ClosestRecords):
         ``"synthetic_to_real"``, or ``"real_to_synthetic"`` as in the papers: from real rows to their nearest
         synthetic row. Then ``attack`` is a share of training rows, and depends on how many synthetic rows
         there are.
+    equation
+        What is compared: ``"shares"``, those of synthetic and of control rows within the threshold; or
+        ``"counts"``, the papers' equation to the letter: so many synthetic rows within the threshold for
+        each training row, whatever the sizes, with the distance from training rows to control as yardstick.
+    preset
+        ``"papers"`` takes what the papers used: equation ``"counts"``, a threshold at 2 %, their embedding.
     representation
         What is called close: the distance in an embedding that is trained on the release.
     confidence
@@ -202,6 +232,9 @@ class DistanceToClosestContrastive(ClosestRecords):
 
     representation: Representation = field(default_factory=Contrastive)
 
+    presets: ClassVar[Presets] = {
+        "papers": {"alpha": 0.02, "equation": "counts", "representation": Contrastive(preset="paper")}
+    }
     name: ClassVar[str] = "distance_to_closest_contrastive"
     title: ClassVar[str] = "Distance to the closest record, contrastive"
     cost: ClassVar[Cost] = "slow"
