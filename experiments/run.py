@@ -1,11 +1,11 @@
 """Many studies in one go, on as many processes as there are cores, until they are done or time is up.
 
-``python experiments/run.py published_leaky published_size --store found --workers 16 --seconds 540`` runs the
-cells of all studies that are named (a file, or its name) in their order, in one store: releases and cells that
-several studies share are made once. What is done is kept at once; the same command goes on where it was.
+``python experiments/run.py published_leaky published_size --store found --workers 16 --seconds 540`` runs
+the cells of all studies that are named (a file, or its name) in their order, in one store: releases and cells
+that several studies share are made once. What is done is kept at once; the same command goes on where it was.
 
-``python experiments/run.py published_leaky --store found --part stores`` gives each study a folder of its own,
-as ``pages.py`` reads them, with what is known by then and without releases.
+``python experiments/run.py published_leaky --store found --part stores`` gives each study a folder of its
+own, as ``pages.py`` reads them, with what is known by then and without releases.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def file_of(name):
     return next((path for path in known if path.is_file()), Path(name))
 
 
-def run(works, folder, *, workers, seconds=None):
+def run(works, folder, *, workers):
     """Run all cells that the store does not have; return how many were left when time was up."""
     store = Store(folder.absolute())
     store.prepare()
@@ -53,9 +53,6 @@ def run(works, folder, *, workers, seconds=None):
     done = store.known(cells)
     todo = [key for key in cells if key not in done]
     print(f"{folder}: {len(cells)} cells, {len(todo)} to run", flush=True)
-    if seconds is not None:
-        signal.signal(signal.SIGALRM, _end)
-        signal.alarm(max(seconds, 1))
     try:
         with (
             working(listener=_Lines(folder)),
@@ -66,8 +63,6 @@ def run(works, folder, *, workers, seconds=None):
             print(f"  {n} failed: {why}", flush=True)
     except TimeIsUp:
         print("time is up", flush=True)
-    finally:
-        signal.alarm(0)
     return len(set(cells) - store.done())
 
 
@@ -113,12 +108,16 @@ def main(argv=None):
     parser.add_argument("--seconds", type=int)
     parser.add_argument("--part", type=Path)
     given = parser.parse_args(argv)
+    if given.seconds is not None:  # counted from here: reading the tables takes some of them
+        signal.signal(signal.SIGALRM, _end)
+        signal.alarm(max(given.seconds, 1))
     import_files([PEOPLE])
     works = planned(given.studies)
     if given.part is not None:
         part(works, given.store, given.part)
         return
-    left = run(works, given.store, workers=given.workers, seconds=given.seconds)
+    left = run(works, given.store, workers=given.workers)
+    signal.alarm(0)
     print(f"{given.store}: {left} cells left", flush=True)
 
 

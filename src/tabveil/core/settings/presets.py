@@ -2,7 +2,7 @@
 
 A class says them in ``presets``, by name: settings and their values. It then takes one more setting,
 ``preset``, and whatever is given beside it comes first. It is no part of the object: one that is made by a
-preset and one that is given the same values are equal, with the same answers, and the same address in a store.
+preset and one that is given the same values are equal, have the same answers, and one address in a store.
 """
 
 from collections.abc import Callable, Mapping
