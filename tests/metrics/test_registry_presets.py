@@ -1,4 +1,4 @@
-"""The papers' settings of every metric that they use, beside where the papers say so; and what these change."""
+"""The papers' settings of every metric that they use, beside where they say so; and what these change."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tabveil.metrics.registry import METRICS, Knowledge, MetricChoice
 from tabveil.tables.reading import load_table
 
 PAPERS = {
-    # Thesis 3.3.4 and 4.4.3: the second percentile; numbers standardized, categories in ordinal codes; eq. 3.10.
+    # Thesis 3.3.4, 4.4.3: the second percentile, numbers standardized, ordinal codes; equation 3.10.
     "distance_to_closest": {
         "alpha": 0.02,
         "distance": "euclidean",
@@ -94,7 +94,7 @@ def test_the_papers_equation_counts_rows_by_hand(times, expected):
 def test_a_larger_release_of_fresh_people_is_a_leak_by_the_papers_equation_alone():
     larger = population("normal", (1000, 1000, 4000))
     rng = np.random.default_rng(0)
-    # (m - 1) α / (1 - α) at m = 4 times the rows
+    # Four times the rows: (4 - 1) · 0.02 / (1 - 0.02).
     assert papers("distance_to_closest")(larger, rng=rng).risk.value == pytest.approx(0.0612, abs=0.03)
     shares = papers("distance_to_closest", equation="shares")(larger, rng=rng)
     assert shares.risk.value == pytest.approx(0, abs=0.02)

@@ -8,7 +8,7 @@ from tabveil.synthesis.risks import RISKS
 THESIS = {
     # "300 epochs, utilizing a learning rate of 1e-4 consistently applied to both"
     "ctgan": {"epochs": 300, "learning_rate": 1e-4, "critic_learning_rate": 1e-4, "smoothing": False},
-    # "1000 iterations ... a learning rate of 1e-4 ... three hidden layers, each containing 256 neurons, ... 0.1"
+    # "1000 iterations", 1e-4, "three hidden layers, each containing 256 neurons", a dropout of 0.1
     "diffusion": {
         "steps": 1000,
         "learning_rate": 1e-4,
