@@ -57,4 +57,4 @@ def choice_of(kind: type) -> Any:  # noqa: ANN401 - a type, or None
     known: Presets = getattr(kind, "presets", {})
     if not known or (is_dataclass(kind) and PRESET in {item.name for item in fields(kind)}):
         return None
-    return Literal[(DEFAULT, *known)]  # type: ignore[valid-type]
+    return Literal[(DEFAULT, *known)]
