@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
 CLAIMS = HERE / "claims" / "claims.yaml"
 PAGE, DATA = "claims.md", "claims.json"
-MARK = re.compile(r"<!-- claims: (table|conditions|counts) -->\n.*?<!-- end -->", re.DOTALL)
+MARK = re.compile(r"<!-- claims: (\w+)(?: \| (\w+))? -->\n.*?<!-- end -->", re.DOTALL)
 VERDICTS = ("holds", "holds in part", "does not hold", "open")
 SETTINGS = {"theirs": "ours with their settings", "ours": "ours with our attack"}
 ANSWERED = "answered"
@@ -195,10 +195,12 @@ def disagreements(found):
     ]
 
 
-def table(found, numbers, tables):
-    """Return the table of claims."""
+def table(found, numbers, tables, part):
+    """Return the table of the claims of one part."""
     rows = []
     for place, (claim, given) in enumerate(found, 1):
+        if claim["part"] != part:
+            continue
         cells = [_said(claim.get(kind, {}), given[kind]) for kind in SETTINGS]
         said = f"{place}. {claim['claim']} ({claim['where']})"
         rows.append(
@@ -265,10 +267,12 @@ def headings(page, text):
     return {page: found[0], **slugs} if found else {}
 
 
-def conditions(found):
-    """Return what was asked of each claim, and what the numbers answered."""
+def conditions(found, part):
+    """Return what was asked of each claim of one part, and what the numbers answered."""
     lines = []
-    for place, (_, given) in enumerate(found, 1):
+    for place, (claim, given) in enumerate(found, 1):
+        if claim["part"] != part:
+            continue
         asked = [
             f"`{text}`{' (their settings)' if kind == 'theirs' else ''} {'yes' if kept else '**no**'}"
             for kind in SETTINGS
@@ -289,12 +293,18 @@ def current(numbers, page):
     """Return the page and the data as they should stand."""
     written = read()
     found = judged(written, numbers)
-    made = {
-        "table": table(found, numbers, written["tables"]),
-        "conditions": conditions(found),
-        "counts": counts(found),
+    makes = {
+        "table": lambda part: table(found, numbers, written["tables"], part),
+        "conditions": lambda part: conditions(found, part),
+        "counts": lambda _: counts(found),
     }
-    text = MARK.sub(lambda match: f"<!-- claims: {match[1]} -->\n\n{made[match[1]]}\n\n<!-- end -->", page)
+
+    def put(match):
+        name, part = match.groups()
+        mark = name if part is None else f"{name} | {part}"
+        return f"<!-- claims: {mark} -->\n\n{makes[name](part)}\n\n<!-- end -->"
+
+    text = MARK.sub(put, page)
     data = [
         {
             "id": claim["id"],

@@ -226,7 +226,7 @@ class Tables:
 
 
 def _without_gaps(text):
-    """Leave out columns and rows of a table in which no cell holds a number."""
+    """Leave out columns and rows of a table in which no cell holds a number, and a table without any."""
     lines = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines()]
     if len(lines) < 3:  # noqa: PLR2004 - no table, or one without a row
         return text
@@ -234,6 +234,8 @@ def _without_gaps(text):
     known = [0] + [
         place for place in range(1, len(head)) if any(row[place].strip() not in gap for row in body)
     ]
+    if len(known) == 1:
+        return "Not run yet."
     rows = [row for row in body if any(cell.strip() not in gap for cell in row[1:])]
     return "\n".join("|" + "|".join(row[place] for place in known) + "|" for row in (head, rule, *rows))
 

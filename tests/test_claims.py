@@ -17,6 +17,7 @@ import page_tables
 
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(claims.DOCS.glob("*.md"))}
 WRITTEN = claims.read()
+NEEDED = {"id", "verdict", "part", "claim", "where", "papers", "link"}
 TABLE = """<!-- table: curve | tiny | adult | leaky | seen -->
 
 | metric | 0% | 100% |
@@ -77,8 +78,8 @@ def test_there_are_enough_claims_each_written_once():
     assert len(json.loads((claims.DOCS / claims.DATA).read_text(encoding="utf-8"))) == len(names)
     for claim in WRITTEN["claims"]:
         assert claim["verdict"] in claims.VERDICTS
-        assert {"id", "verdict", "claim", "where", "papers", "link"} <= set(claim)
-        assert set(claim) <= {"id", "verdict", "claim", "where", "papers", "link", "people", *claims.SETTINGS}
+        assert NEEDED <= set(claim) <= {*NEEDED, "people", *claims.SETTINGS}, claim["id"]
+        assert f"{claim['claim']} ({claim['where']})" in PAGES[claims.PAGE]
 
 
 def test_all_that_is_asked_for_is_compared():
