@@ -208,6 +208,74 @@ def hybrid(found, folder):
     assert all("-" in line.split(" | ")[5] for line in better[2:]), "rows are told apart more easily"
 
 
+def published_leaky(found, folder):
+    for (_, level, _, metric), value in found.items():
+        if metric != "domias_kde, papers":  # compares outlying members with anybody
+            assert value == pytest.approx(level, abs=0.35 if metric.startswith("inference") else 0.15), metric
+    assert found["leaky", 0, None, "domias_kde, papers"] > 0.3
+
+
+def published_noisy(found, folder):
+    assert found["absolute", 1, None, "distance_to_closest, papers"] > 0.9
+    assert found["absolute", 1, None, "identical_match_share, papers"] < 0.1
+
+
+def published_overfit_trees(found, folder):
+    rises(found, "distance_to_closest, papers", "trees", 1.0, 2.0, by=0.1)
+
+
+def published_overfit_transformer(found, folder):
+    facts = [Store(folder).record(place).answer.facts for place in Store(folder).plan().places]
+    assert {round(item["ratio"], 1) for item in facts} == {1.0, 1.5}
+
+
+def published_private(found, folder):
+    assert found["aim", 1, None, "distance_to_closest, papers"] == pytest.approx(-0.0204, abs=0.02)
+
+
+def published_size(found, folder):
+    (risk,) = {key[0] for key in found}
+    for metric, expected in {"papers": 3 * 0.02 / 0.98, "real to synthetic": 0.0}.items():
+        few, many = (found[risk, 0, times, f"distance_to_closest, {metric}"] for times in (1, 4))
+        assert many - few == pytest.approx(expected, abs=0.05), metric
+
+
+def published_radius(found, folder):
+    store = Store(folder)
+    cells = [(place, store.record(place).answer) for place in store.plan().places]
+    attack = defaultdict(list)
+    for place, answer in cells:
+        attack[place.level, place.metric].append(answer.attack)
+    for level in (0, 0.5):
+        assert fmean(attack[level, "radius 0.5"]) > fmean(attack[level, "radius 0"]) + 0.2, "on train alone"
+    assert found["leaky", 0.5, None, "radius 0"] > found["leaky", 0.5, None, "radius 0.5"] + 0.2
+
+
+def published_neighbors(found, folder):
+    assert found["leaky", 1, None, "k = 1"] > found["leaky", 1, None, "k = 10"] + 0.3
+
+
+def published_outliers(found, folder):
+    assert len([key for key in found if key[3] == "domias_kde, outlying members"]) == 2  # levels of removal
+
+
+def published_noises(found, folder):
+    assert all(value > 0.1 for value in found.values())
+
+
+def published_generators(found, folder):
+    assert found["ctgan", 1, None, "distance_to_closest, papers"] < 0.02
+    assert len(found) == 4
+
+
+def published_dimension(found, folder):
+    assert all(value > 0.1 for value in found.values())
+
+
+def published_pipeline(found, folder):
+    assert all(abs(value) < 0.1 for value in found.values())
+
+
 def test_changes_are_counted_from_the_generator_alone():
     assert load("pipelines").change([(0.5, 0.25), (0.5, 0.5)]) == "+25 ± 35 %"
 
@@ -226,6 +294,19 @@ CHECKS = {
     "overfit_trees": overfit_trees,
     "power": power,
     "private": private,
+    "published_dimension": published_dimension,
+    "published_generators": published_generators,
+    "published_leaky": published_leaky,
+    "published_neighbors": published_neighbors,
+    "published_noises": published_noises,
+    "published_noisy": published_noisy,
+    "published_outliers": published_outliers,
+    "published_overfit_transformer": published_overfit_transformer,
+    "published_overfit_trees": published_overfit_trees,
+    "published_pipeline": published_pipeline,
+    "published_private": published_private,
+    "published_radius": published_radius,
+    "published_size": published_size,
     "radius": radius,
     "size": size,
     "utility": utility,

@@ -24,7 +24,7 @@ from tabveil.metrics.indicators import (
     NearestNeighbors,
     NeighborDistanceRatio,
 )
-from tabveil.metrics.indicators.closest import _Owners
+from tabveil.metrics.indicators.closest_share import _Owners
 from tabveil.metrics.indicators.comparison import Exchange, nearest
 from tabveil.metrics.indicators.discrepancy import count_shared_of_person, draw_partitions, unit_cells
 from tabveil.metrics.indicators.exchanging import _different, _entanglement, _NearRecords

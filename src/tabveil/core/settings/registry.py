@@ -13,7 +13,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from tabveil.core import check
-from tabveil.core.settings import values
+from tabveil.core.settings import presets, values
 from tabveil.errors import ParameterError, TabveilError
 
 Kind = TypeVar("Kind")
@@ -116,7 +116,7 @@ class SettingType(NamedTuple):
 
 
 def settings_of(kind: type) -> dict[str, SettingType]:
-    """Return the settings of a class by name.
+    """Return the settings of a class by name, the name of a preset among them where it has some.
 
     >>> class Shaken:
     ...     name = "shaken"
@@ -126,6 +126,13 @@ def settings_of(kind: type) -> dict[str, SettingType]:
     >>> settings_of(Shaken)
     {'noise': SettingType(hint=<class 'float'>, default=0.1)}
     """
+    choice = presets.choice_of(kind)
+    named = {} if choice is None else {presets.PRESET: SettingType(choice, presets.DEFAULT)}
+    return kept_by(kind) | named
+
+
+def kept_by(kind: type) -> dict[str, SettingType]:
+    """Return the settings that an object of a class keeps: all but the name of a preset."""
     if is_dataclass(kind):
         hints = get_type_hints(kind)
         return {
@@ -155,7 +162,7 @@ def _is_missing(value: object) -> bool:
 def values_of(thing: object) -> dict[str, Any]:
     """Return the settings of an object with their values."""
     kind = type(thing)
-    names = settings_of(kind)
+    names = kept_by(kind)
     for name in names:
         if not hasattr(thing, name):
             raise ParameterError(kind.__name__, f"must keep its setting {name!r} under that name.")

@@ -15,7 +15,7 @@ from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors.shared import distances, distances_to_others
 from tabveil.engines.representation import Contrastive, Tolerant
 from tabveil.metrics.attacks.configurations import Headline, headline
-from tabveil.metrics.attacks.guessing import Bools, Guesses, Tally, draw_attacked, tallies
+from tabveil.metrics.attacks.guessing import ALL, LEVELS, Bools, Guesses, Tally, draw_attacked, tallies
 from tabveil.metrics.attacks.membership_sampled import mean_rank
 from tabveil.metrics.attacks.roc import DECIMALS, PooledAttack, depths, pool
 from tabveil.protocols import Representation, View
@@ -211,15 +211,18 @@ class GuessTrials:
     attacked: tuple[Sample, Sample]
     targets: Split
     calibrated: bool
+    careful: bool
     counted: dict[Setting, Tally] = field(default_factory=dict)
     ranked: list[Scanned] = field(default_factory=list)  # the right guesses, the surest first
 
     @classmethod
-    def on(cls, split: Split, n_attacks: int | None, *, calibrated: bool, rng: Generator) -> Self:
+    def on(
+        cls, split: Split, n_attacks: int | None, *, calibrated: bool, careful: bool = True, rng: Generator
+    ) -> Self:
         """Draw the people."""
         attacked = draw_attacked(split, n_attacks, rng=rng)
         targets = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
-        return cls(attacked=attacked, targets=targets, calibrated=calibrated)
+        return cls(attacked=attacked, targets=targets, calibrated=calibrated, careful=careful)
 
     def view(self, representation: Representation, *, rng: Generator) -> View:
         """Get ready to look at rows; who ranks blind must not know who was trained on: all are everybody."""
@@ -255,7 +258,7 @@ class GuessTrials:
             if present is not None:
                 train, control = train.take(present[0]), control.take(present[1])
             without = guesses[0].n_people - train.n_people, guesses[1].n_people - control.n_people
-            for level, tally in tallies(setting, train, control).items():
+            for level, tally in tallies(setting, train, control, LEVELS if self.careful else ALL).items():
                 found[level] = replace(tally, without_train=without[0], without_control=without[1])
         self.counted.update(found)
         return list(found)

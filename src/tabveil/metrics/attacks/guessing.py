@@ -32,6 +32,8 @@ Names = tuple[str, ...]
 Rarity = tuple[Floats, Floats] | tuple[None, None]
 
 LEVELS = (1.0, 0.1, 0.01, 0.001)
+ALL = (1.0,)
+"""The standard attack alone."""
 LEAST_CONFIDENT = 5  # control guesses a level must leave to be worth a configuration
 TIE_THAT_MATTERS = 1.5  # a tie at the bar that lets in this many times the guesses meant is worth breaking
 

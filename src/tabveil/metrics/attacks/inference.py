@@ -11,6 +11,7 @@ from tabveil.core import check
 from tabveil.core.estimate import Estimate, strongest
 from tabveil.core.findings import ColumnRisk, Configuration, Setting
 from tabveil.core.result import Cost, Labels, Result, Threat
+from tabveil.core.settings.presets import Presets, takes_presets
 from tabveil.core.table import Column, Floats, Indices, Numeric, Schema, Split, Table
 from tabveil.engines.representation import Contrastive, VectorView
 from tabveil.errors import NotApplicable, ParameterError
@@ -31,6 +32,7 @@ Sides = tuple[Floats, Floats]
 """A cell for each train row (n,), and for each control row (m,)."""
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class Inference(NearestRowAttack):
     """Can somebody who knows the rest of a person's data infer the value they do not know?
@@ -55,6 +57,12 @@ class Inference(NearestRowAttack):
         How near a guessed number must be to the truth, as a share of its true size.
     zero_tolerance
         The same as a share of the column's range, where the size says nothing: a true value of 0, or a date.
+    careful
+        Whether success is also counted among the surest guesses alone; without, only among all, as in the
+        literature.
+    preset
+        ``"papers"`` takes what the papers used: every column as the secret, all guesses
+        of 2,000 attacks.
     n_attacks, representation
     calibrated
         Whether guesses are also ranked by how near the row is for somebody with so many other people around,
@@ -90,7 +98,9 @@ class Inference(NearestRowAttack):
     zero_tolerance: float = ZERO_TOLERANCE
     n_attacks: int | None = None
     calibrated: bool = False
+    careful: bool = True
 
+    presets: ClassVar[Presets] = {"papers": {"n_attacks": 2000, "careful": False}}
     name: ClassVar[str] = "inference"
     title: ClassVar[str] = "Inference from the nearest row"
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="inference", mechanism="distance", auxiliary=True)
@@ -109,7 +119,9 @@ class Inference(NearestRowAttack):
         known = self._known(split.schema)
         if self.calibrated:
             split.require_control(self.name)
-        trials = calibrated.GuessTrials.on(split, self.n_attacks, calibrated=self.calibrated, rng=rng)
+        trials = calibrated.GuessTrials.on(
+            split, self.n_attacks, calibrated=self.calibrated, careful=self.careful, rng=rng
+        )
         targets, attacked = trials.targets, trials.attacked
         secrets = [secret for secret in known if not _is_constant(targets, secret)]
         if not secrets:
@@ -235,6 +247,7 @@ def by_column(configurations: Iterable[Configuration]) -> tuple[ColumnRisk, ...]
     )
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class InferenceContrastive(Inference):
     """Can somebody with a learned sense of nearness infer what they do not know of a person?
@@ -255,7 +268,9 @@ class InferenceContrastive(Inference):
     most_labels
         Secrets with more labels in the release have no second candidate: the model grows a tree for each
         label and round.
-    tolerance, zero_tolerance, n_attacks
+    tolerance, zero_tolerance, n_attacks, careful
+    preset
+        ``"papers"`` takes what the papers used: as in ``inference``, in the papers' embedding.
     representation
         What is called near: the distance in an embedding that is trained on the release.
     calibrated
@@ -283,6 +298,9 @@ class InferenceContrastive(Inference):
     most_labels: int = 20
     representation: Representation = field(default_factory=Contrastive)
 
+    presets: ClassVar[Presets] = {
+        "papers": {**Inference.presets["papers"], "representation": Contrastive(preset="paper")}
+    }
     name: ClassVar[str] = "inference_contrastive"
     title: ClassVar[str] = "Inference, contrastive"
     cost: ClassVar[Cost] = "slow"

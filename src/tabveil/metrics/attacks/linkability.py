@@ -12,6 +12,7 @@ from tabveil.core import check, wording
 from tabveil.core.findings import Setting
 from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.sampling import shuffled
+from tabveil.core.settings.presets import Presets, takes_presets
 from tabveil.core.table import Floats, Indices, Schema, Split, Table
 from tabveil.core.workers import part, tell
 from tabveil.engines.neighbors import NearestRows, Neighbors
@@ -26,6 +27,7 @@ Names = tuple[str, ...]
 Pair = tuple[Names, Names]
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class Linkability(NearestRowAttack):
     """Can somebody who holds two parts of a person's data find out that they belong together?
@@ -46,6 +48,12 @@ class Linkability(NearestRowAttack):
         Pairs of disjoint sets of columns to link; all of them are attacked. None splits the columns in two.
     n_splits
         How many of the possible splits are attacked; None attacks all, as in the paper.
+    careful
+        Whether success is also counted among the surest guesses alone; without, only among all, as in the
+        literature.
+    preset
+        ``"papers"`` takes what the papers used: one neighbor, every split, all guesses
+        of 2,000 attacks.
     n_attacks, representation
     calibrated
         Whether guesses are also ranked by how near the rows are for somebody with so many other people
@@ -80,7 +88,11 @@ class Linkability(NearestRowAttack):
     n_splits: int | None = 3
     n_attacks: int | None = None
     calibrated: bool = False
+    careful: bool = True
 
+    presets: ClassVar[Presets] = {
+        "papers": {"n_neighbors": (1,), "n_splits": None, "n_attacks": 2000, "careful": False}
+    }
     name: ClassVar[str] = "linkability"
     title: ClassVar[str] = "Linkability"
     labels: ClassVar[Labels] = Labels(
@@ -117,7 +129,9 @@ class Linkability(NearestRowAttack):
         order = sorted(range(len(names)), key=lambda i: (-ease[names[i]], abs(i - (len(names) - 1) / 2), i))
         most = len(splits) if self.auxiliary or not self.n_splits else self.n_splits
         chosen = [names[i] for i in sorted(order[:most])]
-        trials = calibrated.GuessTrials.on(split, self.n_attacks, calibrated=self.calibrated, rng=rng)
+        trials = calibrated.GuessTrials.on(
+            split, self.n_attacks, calibrated=self.calibrated, careful=self.careful, rng=rng
+        )
         made: dict[Setting, tuple[Guesses, Guesses]] = {}
         view = trials.view(self.representation, rng=rng)
         for turn, name in enumerate(chosen):
@@ -300,6 +314,7 @@ def chance_to_meet(n_neighbors: int, n_rows: int) -> float:
     return float(-np.expm1(np.log1p(-n_neighbors / left).sum()))
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class LinkabilityContrastive(Linkability):
     """Can somebody with a learned sense of nearness tell that two parts of a person's data belong together?
@@ -314,7 +329,9 @@ class LinkabilityContrastive(Linkability):
 
     Parameters
     ----------
-    n_neighbors, auxiliary, n_splits, n_attacks
+    n_neighbors, auxiliary, n_splits, n_attacks, calibrated, careful
+    preset
+        ``"papers"`` takes what the papers used: as in ``linkability``, in the papers' embedding.
     representation
         What is called near: the distance in an embedding that is trained on the release.
 
@@ -336,6 +353,9 @@ class LinkabilityContrastive(Linkability):
 
     representation: Representation = field(default_factory=Contrastive)
 
+    presets: ClassVar[Presets] = {
+        "papers": {**Linkability.presets["papers"], "representation": Contrastive(preset="paper")}
+    }
     name: ClassVar[str] = "linkability_contrastive"
     title: ClassVar[str] = "Linkability, contrastive"
     cost: ClassVar[Cost] = "slow"

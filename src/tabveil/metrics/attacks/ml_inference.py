@@ -13,13 +13,14 @@ from tabveil.core.findings import Setting
 from tabveil.core.people import mean_by_person
 from tabveil.core.result import Cost, Labels, Result
 from tabveil.core.sampling import Sample, in_order
+from tabveil.core.settings.presets import Presets, takes_presets
 from tabveil.core.table import Floats, Numeric, Split, Table
 from tabveil.core.wording import UNSEEN, name, percent
 from tabveil.engines.boosting import ROUNDS, STEPS, BoostedTrees, train
 from tabveil.errors import NotApplicable
 from tabveil.metrics.attacks.attack import TOLERANCE, ZERO_TOLERANCE, SecretAttack, Truth, guessed
 from tabveil.metrics.attacks.configurations import Comparator, Comparison, choose, compare_counts
-from tabveil.metrics.attacks.guessing import Guesses, Tally, draw_attacked, scores, tallies
+from tabveil.metrics.attacks.guessing import ALL, Guesses, Tally, draw_attacked, scores, tallies
 
 GENERAL_ROUNDS = 10  # what holds for many people is learned first
 
@@ -104,6 +105,7 @@ LEVELS = (1.0, 0.1, 0.01)
 TINY = 1e-12
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class MLInference(SecretAttack):
     """Can a model trained on the release guess a secret of real people from what else is known of them?
@@ -125,6 +127,10 @@ class MLInference(SecretAttack):
         The columns the attacker knows; None means all but the secret.
     n_secrets
         How many secrets to choose where none are named (an outcome first, then labels hard to guess).
+    careful
+        Whether success is also counted among memorized labels alone; without, only among all guesses.
+    preset
+        ``"papers"`` takes what the papers used: all guesses. Name the papers' secret in ``secrets``.
 
     Notes
     -----
@@ -148,7 +154,9 @@ class MLInference(SecretAttack):
 
     n_secrets: int = 2
     n_attacks: int | None = None
+    careful: bool = True
 
+    presets: ClassVar[Presets] = {"papers": {"n_secrets": 1, "careful": False}}
     name: ClassVar[str] = "ml_inference"
     title: ClassVar[str] = "Inference by a trained model"
     cost: ClassVar[Cost] = "slow"
@@ -160,7 +168,7 @@ class MLInference(SecretAttack):
         secrets, note = self.chosen(split)
         known = {secret: self.known_beside(secret, split) for secret in secrets}
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
-        learned = _learn_all(split, known, attacked)
+        learned = _learn_all(split, known, attacked, LEVELS if self.careful else ALL)
         if not learned:
             why = f"{', '.join(secrets)} holds no value, or one only, among the synthetic or the train rows"
             raise NotApplicable(self.name, f"no secret can be learned: {why}.")
@@ -202,21 +210,28 @@ class _SecretModel:
 
 
 def _learn_all(
-    split: Split, known: dict[str, tuple[str, ...]], attacked: tuple[Sample, Sample]
+    split: Split,
+    known: dict[str, tuple[str, ...]],
+    attacked: tuple[Sample, Sample],
+    levels: tuple[float, ...],
 ) -> list[_SecretModel]:
     secrets = list(known)
     found: dict[str, _SecretModel | None] = dict.fromkeys(secrets)  # in this order, whichever is first
 
     def learn(start: int, stop: int) -> None:
         for secret in secrets[start:stop]:
-            found[secret] = _learn(split, secret, known[secret], attacked)
+            found[secret] = _learn(split, secret, known[secret], attacked, levels)
 
     workers.each_chunk(len(secrets), 1, learn, doing="learning secrets")
     return [item for item in found.values() if item is not None]
 
 
 def _learn(
-    split: Split, secret: str, known: tuple[str, ...], attacked: tuple[Sample, Sample]
+    split: Split,
+    secret: str,
+    known: tuple[str, ...],
+    attacked: tuple[Sample, Sample],
+    levels: tuple[float, ...],
 ) -> _SecretModel | None:
     """Fit the model of one secret and ask it about train and control; None if there is nothing to learn."""
     train, control = (drawn.take(np.flatnonzero(~np.isnan(drawn.table.column(secret)))) for drawn in attacked)
@@ -224,7 +239,9 @@ def _learn(
     present = ~np.isnan(split.synthetic.column(secret))
     if len(train) == 0 or not present.any() or (isinstance(column, Numeric) and column.width == 0):
         return None
-    learn = partial(_numbers, column=column) if isinstance(column, Numeric) else _labels
+    learn = (
+        partial(_numbers, column=column) if isinstance(column, Numeric) else partial(_labels, levels=levels)
+    )
     without = {
         "without_train": attacked[0].table.n_people - train.table.n_people,
         "without_control": attacked[1].table.n_people - control.table.n_people,
@@ -245,6 +262,8 @@ def _labels(
     known: tuple[str, ...],
     attacked: tuple[Sample, Sample],
     without: dict[str, int],
+    *,
+    levels: tuple[float, ...],
 ) -> tuple[dict[Setting, Comparator], tuple[Floats, Floats]]:
     """Guess labels: every guess is right or wrong, and more or less memorized."""
     model = LabelModel.fit(split.synthetic, secret, known)
@@ -263,7 +282,7 @@ def _labels(
             )
         )
         at_risk.append(guessed.of_truth)
-    counted = tallies(Setting(label=secret, target=secret), guesses[0], guesses[1], LEVELS)
+    counted = tallies(Setting(label=secret, target=secret), guesses[0], guesses[1], levels)
     comparators: dict[Setting, Comparator] = {
         setting: partial(compare_counts, replace(tally, **without)) for setting, tally in counted.items()
     }

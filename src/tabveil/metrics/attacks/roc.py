@@ -145,11 +145,17 @@ def levels(n_control: int) -> tuple[float, ...]:
 
 
 def judge(
-    name: str, ranked: Ranking, also: Mapping[str, Ranking] | None = None, *, confidence: float
+    name: str,
+    ranked: Ranking,
+    also: Mapping[str, Ranking] | None = None,
+    *,
+    confidence: float,
+    counted: bool = True,
 ) -> Headline:
     """Choose the headline among the levels of ``ranked``; its area, and those of other rankings, are tests.
 
-    The baseline is a coin: it finds as large a share of the members as it takes of the other rows.
+    The baseline is a coin: it finds as large a share of the members as it takes of the other rows. Where
+    nobody is to be ``counted``, the area is all there is.
     """
     train, control = (  # to be called a member is the success
         Guesses(
@@ -159,12 +165,13 @@ def judge(
         )
         for ranks in (ranked.train, ranked.control)
     )
-    counted = tallies(Setting(label=name), train, control, levels(len(ranked.control)))
+    chosen = levels(len(ranked.control)) if counted else ()
+    made = tallies(Setting(label=name), train, control, chosen)
     comparators: dict[Setting, Comparator] = {
-        Setting(label=f"{key}, 2·AUC − 1", statistic="area"): partial(compare_area, other, gained=not counted)
+        Setting(label=f"{key}, 2·AUC − 1", statistic="area"): partial(compare_area, other, gained=not made)
         for key, other in {name: ranked, **(also or {})}.items()
     }
-    comparators |= {setting: partial(_compare_rates, tally) for setting, tally in counted.items()}
+    comparators |= {setting: partial(_compare_rates, tally) for setting, tally in made.items()}
     return replace(choose(comparators, confidence), curve=curve_of(ranked, confidence))
 
 

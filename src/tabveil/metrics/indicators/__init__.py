@@ -1,6 +1,7 @@
 """Indicators: what a release looks like beside the training rows. Diagnostics, not evidence of anonymity."""
 
-from tabveil.metrics.indicators.closest import ClosestShare, DistanceToClosest, DistanceToClosestContrastive
+from tabveil.metrics.indicators.closest import DistanceToClosest, DistanceToClosestContrastive
+from tabveil.metrics.indicators.closest_share import ClosestShare
 from tabveil.metrics.indicators.discrepancy import MaximumMeanDiscrepancy
 from tabveil.metrics.indicators.exchanging import AdversarialAccuracy, NeighborDistanceRatio
 from tabveil.metrics.indicators.identical import IdenticalMatchShare

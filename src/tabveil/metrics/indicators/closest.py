@@ -1,41 +1,35 @@
-"""Distance to the closest record and the closest share: do synthetic rows hug the training rows?"""
+"""Distance to the closest record: do synthetic rows hug the training rows?"""
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, get_args
 
-import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check, workers
 from tabveil.core.drawn import Asked
-from tabveil.core.estimate import Estimate, excess, known, share
-from tabveil.core.people import numbered_together, require_people, rows_worth
 from tabveil.core.result import Cost, Result, Scores, params_of
-from tabveil.core.sampling import group_equal_rows, in_order
-from tabveil.core.storage import spool
-from tabveil.core.table import Floats, Indices, Split, Table
-from tabveil.core.wording import share_of
-from tabveil.engines.neighbors import NearestRows, Space, shared
+from tabveil.core.sampling import in_order
+from tabveil.core.settings.presets import Presets, takes_presets
+from tabveil.core.table import Split
 from tabveil.engines.representation import Contrastive
-from tabveil.errors import NotApplicable
+from tabveil.errors import ParameterError
 from tabveil.metrics.indicators.comparison import (
     ByDistance,
     Indicator,
-    at_most_all,
     nearest,
     nearest_other,
-    search,
     summary,
     without_people,
 )
-from tabveil.metrics.indicators.nearest import closeness, lying_close, sides
+from tabveil.metrics.indicators.nearest import (
+    AS_THE_PAPERS,
+    Equation,
+    closeness,
+    counted_close,
+    lying_close,
+    sides,
+)
 from tabveil.protocols import Representation, View
-
-MOST_TIES = 16
-"""Equally near rows that are looked at: more would hardly change the part that is train."""
-FEWEST_PEOPLE = 3.5
-"""People of as many rows in each table, where they have several: who of fewer owns how much is too skewed."""
-NO_ROOM = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +38,16 @@ class ClosestRecords(Indicator):
 
     alpha: float = 0.02
     direction: Literal["synthetic_to_real", "real_to_synthetic"] = "synthetic_to_real"
+    equation: Equation = "shares"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         owner, directions = type(self).__name__, ("synthetic_to_real", "real_to_synthetic")
         check.between(owner, "alpha", self.alpha, 0, 1)
         check.one_of(owner, "direction", self.direction, directions)
+        check.one_of(owner, "equation", self.equation, get_args(Equation))
+        if self.equation == "counts" and self.direction != directions[0]:
+            raise ParameterError(owner, f"equation 'counts' is for direction {directions[0]!r} alone.")
 
     def asked(self) -> Asked:
         """Released rows are asked and, for the yardstick, control rows; or real rows of both kinds."""
@@ -61,13 +59,12 @@ class ClosestRecords(Indicator):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the distances."""
-        compared = sides(self.name, split, self.direction, rng=rng)
+        compared = sides(self.name, split, self.direction, self.equation, rng=rng)
         view, known = self.view(split, rng=rng), split.schema.names
         space = view.space(known)
-        reference = view.see(compared.reference, known)
         attacked, fresh = (
-            nearest(space, reference, view.see(rows, known)).distance[:, 0]
-            for rows in (compared.attacked.table, compared.fresh)
+            nearest(space, view.see(reference, known), view.see(rows, known)).distance[:, 0]
+            for rows, reference in compared.pairs
         )
         tables = split.train, split.control, without_people(split.synthetic)
         # How far people of one table are apart (near 0 where a generator repeats itself).
@@ -84,6 +81,7 @@ class ClosestRecords(Indicator):
             alpha=self.alpha,
             worth=compared.worth,
             reference_share=compared.reference_share,
+            equation=self.equation,
             confidence=self.confidence,
             rng=rng,
         )
@@ -108,9 +106,12 @@ class ClosestRecords(Indicator):
 
     def sentence(self, result: Result) -> str:
         """Tell how many rows lie very close."""
+        if self.equation == "counts":
+            return counted_close(result, self.alpha)
         return lying_close(result, self.alpha, turned=self.direction == "real_to_synthetic")
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class DistanceToClosest(ByDistance, ClosestRecords):
     """How many synthetic rows are as close to a training row as fresh real rows hardly ever are?
@@ -127,6 +128,13 @@ class DistanceToClosest(ByDistance, ClosestRecords):
         ``"synthetic_to_real"``, or ``"real_to_synthetic"`` as in the papers: from real rows to their nearest
         synthetic row. Then ``attack`` is a share of training rows, and depends on how many synthetic rows
         there are.
+    equation
+        What is compared: ``"shares"``, those of synthetic and of control rows within the threshold; or
+        ``"counts"``, the papers' equation to the letter: so many synthetic rows within the threshold for
+        each training row, whatever the sizes, with the distance from training rows to control as yardstick.
+    preset
+        ``"papers"`` takes what the papers used: the Euclidean distance over ordinal codes, equation
+        ``"counts"``, a threshold at 2 %.
     distance
         Gower's distance, made for numbers and categories side by side (0: equal, 1: as different as can be in
         every column), or the Euclidean one.
@@ -157,10 +165,12 @@ class DistanceToClosest(ByDistance, ClosestRecords):
     - Gower, J. C. (1971). A General Coefficient of Similarity and Some of Its Properties. Biometrics.
     """
 
+    presets: ClassVar[Presets] = {"papers": AS_THE_PAPERS}
     name: ClassVar[str] = "distance_to_closest"
     title: ClassVar[str] = "Distance to the closest record (DCR)"
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class DistanceToClosestContrastive(ClosestRecords):
     """How many synthetic rows are as close to a training row, in a learned space, as fresh rows hardly are?
@@ -177,6 +187,12 @@ class DistanceToClosestContrastive(ClosestRecords):
         ``"synthetic_to_real"``, or ``"real_to_synthetic"`` as in the papers: from real rows to their nearest
         synthetic row. Then ``attack`` is a share of training rows, and depends on how many synthetic rows
         there are.
+    equation
+        What is compared: ``"shares"``, those of synthetic and of control rows within the threshold; or
+        ``"counts"``, the papers' equation to the letter: so many synthetic rows within the threshold for
+        each training row, whatever the sizes, with the distance from training rows to control as yardstick.
+    preset
+        ``"papers"`` takes what the papers used: equation ``"counts"``, a threshold at 2 %, their embedding.
     representation
         What is called close: the distance in an embedding that is trained on the release.
     confidence
@@ -202,6 +218,9 @@ class DistanceToClosestContrastive(ClosestRecords):
 
     representation: Representation = field(default_factory=Contrastive)
 
+    presets: ClassVar[Presets] = {
+        "papers": {"alpha": 0.02, "equation": "counts", "representation": Contrastive(preset="paper")}
+    }
     name: ClassVar[str] = "distance_to_closest_contrastive"
     title: ClassVar[str] = "Distance to the closest record, contrastive"
     cost: ClassVar[Cost] = "slow"
@@ -217,217 +236,3 @@ class DistanceToClosestContrastive(ClosestRecords):
         """Compare the distances, and say what should be known of the embedding."""
         found = super().__call__(split, rng=rng)
         return replace(found, notes=(*found.notes, *self.representation.notes))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClosestShare(ByDistance):
-    """Are synthetic rows closer to training people than to people never seen?
-
-    For every synthetic row it is asked which real row is the nearest: one of train or one of control. If the
-    generator learned about people in general and not about its training people, training rows are the nearest
-    as often as they are many: in one half of the cases, where control is as large as train.
-
-    Parameters
-    ----------
-    distance
-        Gower's distance, made for numbers and categories side by side (0: equal, 1: as different as can be in
-        every column), or the Euclidean one.
-    encoding
-        How the Euclidean distance reads categories: one column for each (``"onehot"``), or numbered in order
-        (``"ordinal"``).
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
-
-    Notes
-    -----
-    ``attack`` is the share of synthetic rows whose nearest real row is a training row; ``control`` is what
-    chance gives, the share of training rows among all real rows. ``risk = (attack - control) / (worst -
-    control)``: 0 where synthetic rows are as near to people never seen, 1 where they are as near to training
-    people as these to themselves (``worst``, 1 where no row is in both tables), at any sizes. There is no
-    ``baseline``.
-
-    Of several rows that are equally near each counts its part. Synthetic rows whose nearest real row is the
-    same are right or wrong together, so the interval counts how many independent rows they are worth.
-
-    References
-    ----------
-    - Platzer, M. and Reutterer, T. (2021). Holdout-Based Empirical Assessment of Mixed-Type Synthetic Data.
-      Frontiers in Big Data.
-    - Gower, J. C. (1971). A General Coefficient of Similarity and Some of Its Properties. Biometrics.
-    """
-
-    name: ClassVar[str] = "closest_share"
-    title: ClassVar[str] = "Share closer to train"
-
-    def __call__(self, split: Split, *, rng: Generator) -> Result:
-        """Ask each synthetic row for its nearest real row."""
-        split.require_control(self.name)
-        require_people(self.name, split, self.confidence)
-        worth = min(rows_worth(split.train), rows_worth(split.control))
-        if split.train.people is not None and worth < FEWEST_PEOPLE:
-            raise NotApplicable(self.name, "most rows of train or of control are of a few people.")
-        synthetic, space = in_order(without_people(split.synthetic)), self.space(split)
-        real = _RealRows.of(split.train, split.control, rng=rng)
-        found = real.nearest(space, (split.train, split.control), synthetic.table)
-        part, attack = real.share(found, self.confidence)
-        chance = known(real.chance, len(part))
-        risk = excess(attack, chance, real.worst) if real.worst - real.chance > NO_ROOM else None
-        if risk is None:
-            raise NotApplicable(self.name, "train and control hold the same rows.")
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=at_most_all(risk),
-            attack=attack,
-            control=chance,
-            details={
-                "nearer_to_train": int(np.sum(part == 1)),
-                "nearer_to_control": int(np.sum(part == 0)),
-                "ties": int(np.sum((part > 0) & (part < 1))),
-                "worst": real.worst,
-                "n_train": len(split.train),
-                "n_control": len(split.control),
-            },
-            sensitive_scores=(Scores(table="synthetic", rows=synthetic.rows, values=part),),
-        )
-
-    def sentence(self, result: Result) -> str:
-        """Tell how many rows are nearer to train."""
-        return (
-            f"{share_of(result.attack)} of synthetic rows are nearer to a training row than to a row the "
-            f"generator never saw; chance alone gives {share_of(result.control)}."
-        )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _RealRows:
-    """The different rows of train and control together, in a random order, and how often each has them.
-
-    Given the rows, which of them are train is chance, as is the order of equally near ones: of more than can
-    be looked at, the first are a fair sample.
-    """
-
-    records: Table
-    numbers: tuple[Indices, Indices]  # (n_train,), (n_control,) which record each row is
-    train: Indices  # (r,) how many training rows a record is
-    rows: Indices  # (r,) how many rows of either
-    people: "_Owners | None"  # where people may have several rows
-
-    @classmethod
-    def of(cls, train: Table, control: Table, *, rng: Generator) -> Self:
-        groups = group_equal_rows(train, control)
-        values = spool.stacked([train.values, control.values])
-        _, first = np.unique(np.concatenate(groups), return_index=True)
-        n_train, n_control = (np.bincount(group, minlength=len(first)) for group in groups)
-        order = rng.permutation(len(first))
-        place = np.argsort(order)
-        return cls(
-            records=Table(schema=train.schema, values=spool.take_rows(values, first[order])),
-            numbers=(place[groups[0]], place[groups[1]]),
-            train=n_train[order],
-            rows=(n_train + n_control)[order],
-            people=_Owners.of(train, control, place[np.concatenate(groups)]),
-        )
-
-    def nearest(self, space: Space, tables: tuple[Table, Table], synthetic: Table) -> NearestRows:
-        """Find the records that are nearest to each synthetic row; which others are near does not matter.
-
-        Where others ask for the nearest rows of train, and of control, these tell: but for rows with more
-        equally near ones than anybody looked at.
-        """
-        n = min(MOST_TIES, len(self.records))
-        sides = [search(space, in_order(table).table, synthetic, 1) for table in tables]
-        known = [shared.n_answered(side) for side in sides]
-        if min(known) < 2 or tables[0].people is not None:  # noqa: PLR2004 - a second one says if there are ties
-            return nearest(space, self.records, synthetic, n)
-        found = [shared.nearest(replace(side, n_neighbors=k)) for side, k in zip(sides, known, strict=True)]
-        best = np.minimum(*(near.distance[:, 0] for near in found))[:, None]
-        tied = [near.distance == best for near in found]
-        nobody = len(self.records)
-        owners = np.concatenate(
-            [
-                np.where(equal, number[table.content_order][near.index], nobody)
-                for equal, number, table, near in zip(tied, self.numbers, tables, found, strict=True)
-            ],
-            axis=1,
-        )
-        index = _once(owners, nobody)[:, :n]
-        index = np.pad(index, ((0, 0), (0, n - index.shape[1])), constant_values=nobody)
-        distance = np.where(index < nobody, best, np.inf)
-        # Where the last one looked at is as near, there may be more.
-        more = np.flatnonzero(tied[0][:, -1] | tied[1][:, -1] | (index[:, -1] < nobody))
-        index[index == nobody] = 0
-        if len(more):
-            looked = nearest(space, self.records, synthetic.take(more), n)
-            distance[more], index[more] = looked.distance, looked.index
-        return NearestRows(distance=distance, index=index)
-
-    @property
-    def chance(self) -> float:
-        return int(self.train.sum()) / int(self.rows.sum())
-
-    @property
-    def worst(self) -> float:
-        """What training rows would score: each has itself as the nearest, and what equals it."""
-        return float(np.sort(self.train**2 / self.rows).sum()) / int(self.train.sum())
-
-    def share(self, found: NearestRows, confidence: float) -> tuple[Floats, Estimate]:
-        """Return which part of each synthetic row's nearest rows is train, (m,), and the mean of the parts.
-
-        That lies between Wilson's bounds for as many coins as it is worth.
-        The real rows are the observations, each with the synthetic rows it owns, and the noise is the sum of
-        squares of what they own. As the number of training rows is given, were all to own equally many there
-        would be no noise at all: what they own on average is taken off.
-        """
-        tied = found.distance == found.distance[:, :1]
-        of_train, of_all = ((counts[found.index] * tied).sum(axis=1) for counts in (self.train, self.rows))
-        part = np.asarray(of_train / of_all)
-        m, n = len(part), int(self.rows.sum())
-        of_one = tied / of_all[:, None]  # what a row of each owns
-        owned = np.bincount(found.index.ravel(), weights=of_one.ravel(), minlength=len(self.rows))
-        if self.people is not None:
-            worth = m * m / self.people.noise(np.asarray(owned, np.float64), self.chance)
-        else:
-            noise = (float(np.sort(self.rows * owned**2).sum()) - m * m / n) * n / (n - 1)
-            worth = m * m / max(noise, 1.0)
-        return part, share(float(np.sort(part).mean()), m, effective=worth, confidence=confidence)
-
-
-def _once(numbers: Indices, nobody: int) -> Indices:
-    """Return the different numbers of each row (n, k) in ascending order; ``nobody``, above all, fills it."""
-    ordered = np.sort(numbers, axis=1)
-    ordered[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = nobody
-    return np.sort(ordered, axis=1)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Owners:
-    """Whose the real rows are: people are dealt to train and control, each with all rows."""
-
-    record: Indices  # (n,) which record each row is
-    whose: Indices  # (n,) people numbered from 0
-    weight: float  # how much of what people own is noise of train's sum: p (1 - p) if all have as many rows
-
-    @classmethod
-    def of(cls, train: Table, control: Table, record: Indices) -> Self | None:
-        if train.people is None:
-            return None
-        whose = numbered_together(train, control)
-        rows, part = np.bincount(whose), train.n_people / (train.n_people + control.n_people)
-        of_train, squares = len(train) / len(whose), rows.astype(np.float64) ** 2
-        by_rows = (1 - of_train) ** 2 * squares[: train.n_people].sum()
-        by_rows += of_train**2 * squares[train.n_people :].sum()
-        return cls(record=record, whose=whose, weight=max(part * (1 - part), by_rows / squares.sum()))
-
-    def noise(self, owned: Floats, chance: float) -> float:
-        """Return the variance of how many rows train owns, in coins that fall to it by ``chance``.
-
-        What a person owns beyond their part of all rows is what dealing them to train changes. Whoever has
-        most rows was dealt only once: their noise counts where they are, if that is more.
-        """
-        rows = np.bincount(self.whose)
-        owned_by = np.bincount(self.whose, weights=owned[self.record])
-        beyond = owned_by - rows * (float(np.sort(owned_by).sum()) / len(self.whose))
-        squares = float(np.sort(beyond**2).sum()) * len(rows) / (len(rows) - 1)
-        return max(squares * self.weight / (chance * (1 - chance)), 1.0)

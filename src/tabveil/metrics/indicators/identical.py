@@ -14,6 +14,7 @@ from tabveil.core.estimate.rates import probit
 from tabveil.core.people import Holders, count_sharers_once, require_people
 from tabveil.core.result import Labels, Result, Scores, params_of
 from tabveil.core.sampling import group_equal_rows
+from tabveil.core.settings.presets import Presets, takes_presets
 from tabveil.core.table import Floats, Indices, Split
 from tabveil.core.wording import begin, plural, share_of
 from tabveil.metrics.control.shared_rows import equal_rows_kept_together
@@ -22,6 +23,7 @@ from tabveil.metrics.indicators.comparison import Indicator, relative
 TOGETHER = "No row stands in train and in control: each different row counts once."
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class IdenticalMatchShare(Indicator):
     """How many synthetic rows are rows of real people, beyond what chance explains?
@@ -32,6 +34,10 @@ class IdenticalMatchShare(Indicator):
 
     Parameters
     ----------
+    beyond_chance
+        Whether the matches that chance explains are taken off; without, ``risk`` is ``attack``.
+    preset
+        ``"papers"`` takes what the papers used: all matches, whatever chance explains.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
@@ -58,6 +64,9 @@ class IdenticalMatchShare(Indicator):
       arXiv:2406.16826.
     """
 
+    beyond_chance: bool = True
+
+    presets: ClassVar[Presets] = {"papers": {"beyond_chance": False}}
     name: ClassVar[str] = "identical_match_share"
     cell_bytes: ClassVar[float] = 10.0
     title: ClassVar[str] = "Identical rows"
@@ -91,6 +100,8 @@ class IdenticalMatchShare(Indicator):
         )
         holders = Holders.of(split, groups[1:], n_groups)
         attack = _matched_share(synthetic, holders, self.confidence)
+        if not self.beyond_chance:
+            return replace(answer, risk=attack, attack=attack)
         if not held_back:
             note = "No control: some matches may be chance, so no risk is derived from the share."
             return replace(answer, attack=attack, notes=(note,))

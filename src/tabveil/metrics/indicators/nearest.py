@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -11,6 +11,7 @@ from tabveil.core import check
 from tabveil.core.drawn import Asked
 from tabveil.core.estimate import (
     Estimate,
+    known,
     part_of_room,
     percentile_interval,
     resamples_for,
@@ -21,14 +22,27 @@ from tabveil.core.estimate import (
 from tabveil.core.people import rows_worth
 from tabveil.core.result import Result, Role, Scores, params_of
 from tabveil.core.sampling import Sample, in_order, rows_of_people
+from tabveil.core.settings.presets import Presets, takes_presets
 from tabveil.core.table import Floats, Split, Table
-from tabveil.core.wording import level, share_of
+from tabveil.core.wording import level, number, share_of
 from tabveil.engines.neighbors.shared import Search
 from tabveil.errors import NotApplicable
 from tabveil.metrics.indicators.comparison import ByDistance, nearest, search, summary, without_people
 
 FEWEST_PEOPLE = 3
 """Control people who set a threshold, where they have several rows."""
+Equation = Literal["shares", "counts"]
+AS_THE_PAPERS: dict[str, Any] = {
+    "alpha": 0.02,
+    "distance": "euclidean",
+    "encoding": "ordinal",
+    "equation": "counts",
+}
+"""Section 3.3.4 of the thesis: equations 3.7 to 3.11."""
+COUNTED = (
+    "Counted by the papers' equation: synthetic rows within the threshold for each training row. It grows "
+    "with the size of the release, whatever was learned."
+)
 NO_CONTROL = (
     "No control: one half of train is the reference, the other stands in for fresh rows, and the risk is "
     "scaled up to all of train."
@@ -43,8 +57,15 @@ class ComparedRows:
     attacked: Sample
     fresh: Table
     reference: Table
+    other: Table | None = None  # where fresh rows have a reference of their own
     reference_share: float = 1.0
     notes: tuple[str, ...] = ()
+
+    @property
+    def pairs(self) -> tuple[tuple[Table, Table], tuple[Table, Table]]:
+        """The rows that are attacked and the fresh ones, each with the rows that they are near to."""
+        other = self.reference if self.other is None else self.other
+        return (self.attacked.table, self.reference), (self.fresh, other)
 
     @property
     def worth(self) -> tuple[float, float]:
@@ -63,12 +84,26 @@ def sides(
     name: str,
     split: Split,
     direction: Literal["synthetic_to_real", "real_to_synthetic"] = "synthetic_to_real",
+    equation: Equation = "shares",
     *,
     rng: Generator,
 ) -> ComparedRows:
-    """Choose the sides. Both are always measured to the same reference, so no table's size matters."""
+    """Choose the sides. Both are measured to the same reference, so no table's size matters.
+
+    Not so in the papers: their yardstick is the distance from training rows to control.
+    """
     tables = split.control, without_people(split.synthetic), split.train
     control, synthetic, train = (in_order(table) for table in tables)
+    if equation == "counts":
+        split.require_control(name)
+        return ComparedRows(
+            role="synthetic",
+            attacked=synthetic,
+            fresh=train.table,
+            reference=train.table,
+            other=control.table,
+            notes=(COUNTED,),
+        )
     if direction == "real_to_synthetic":
         split.require_control(name)
         return ComparedRows(role="train", attacked=train, fresh=control.table, reference=synthetic.table)
@@ -108,6 +143,7 @@ def closeness(
     alpha: float,
     worth: tuple[float, float] | None = None,
     reference_share: float = 1.0,
+    equation: Equation = "shares",
     confidence: float,
     rng: Generator,
 ) -> CloseShares:
@@ -117,6 +153,8 @@ def closeness(
     that, so the score is divided by it. ``worth`` is how many independent rows both are worth, if not all.
     """
     attacked, fresh = np.sort(attacked), np.sort(fresh)
+    if equation == "counts":
+        return _counted(attacked, fresh, alpha=alpha, confidence=confidence, rng=rng)
     worth_attacked, worth_fresh = worth or (float(len(attacked)), float(len(fresh)))
     threshold = float(fresh[_rank(alpha, len(fresh)) - 1])
     attack, control = (
@@ -147,6 +185,44 @@ def closeness(
         attack=attack,
         control=control,
         risk=risk.each(lambda end: min(end / reference_share, 1.0)),
+    )
+
+
+def _counted(
+    attacked: Floats, yardstick: Floats, *, alpha: float, confidence: float, rng: Generator
+) -> CloseShares:
+    """Compare by the papers' equation: so many rows lie nearer than the percentile, for each training row.
+
+    ``yardstick`` (n,) are the distances of training rows to control. The interval is that of resamples of
+    both.
+    """
+    n, m = len(yardstick), len(attacked)
+
+    def score(within: Floats | float) -> Any:  # noqa: ANN401 - of one number, or of many
+        return (within - alpha) / (1 - alpha)
+
+    threshold = float(np.quantile(yardstick, alpha))
+    count = int(np.searchsorted(attacked, threshold, side="left"))
+    # The smallest n·alpha positions of a resample follow a Beta law, as in _resample.
+    rank = _rank(alpha, n)
+    position = rng.beta(rank, n - rank + 1, resamples_for(confidence))
+    bars = yardstick[np.minimum((position * n).astype(np.int64), n - 1)]
+    counts = rng.binomial(m, np.searchsorted(attacked, bars, side="left") / m)
+    found = share(count / m, m, confidence=confidence)
+    return CloseShares(
+        threshold=threshold,
+        attack=found.each(lambda value: value * m / n),
+        control=known(alpha, n),
+        risk=percentile_interval(score(count / n), score(counts / n), m, confidence),
+    )
+
+
+def counted_close(result: Result, alpha: float) -> str:
+    """Tell how many rows are counted for each training row."""
+    count = "an unknown number of" if result.attack is None else number(result.attack.value)
+    return (
+        f"For each training row {count} synthetic rows lie nearer to train than the nearest {level(alpha)} "
+        f"of training rows lie to control, where {level(alpha)} would be expected of a release as large."
     )
 
 
@@ -196,6 +272,7 @@ def _resample(
     return (attacked_within[defined] - fresh_within[defined]) / (1 - fresh_within[defined])
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class NearestNeighbors(ByDistance):
     """Do synthetic rows lie closer to groups of training rows than fresh real rows do?
@@ -210,6 +287,13 @@ class NearestNeighbors(ByDistance):
         How many nearest rows the mean is taken over (k); each number is a configuration.
     alpha
         The share of control rows that sets the threshold (a percentile of their mean distances).
+    equation
+        What is compared: ``"shares"``, those of synthetic and of control rows within the threshold; or
+        ``"counts"``, the papers' equation to the letter: so many synthetic rows within the threshold for
+        each training row, whatever the sizes, with the distance from training rows to control as yardstick.
+    preset
+        ``"papers"`` takes what the papers used: the Euclidean distance over ordinal codes, equation
+        ``"counts"``, a threshold at 2 %.
     distance
         Gower's distance, made for numbers and categories side by side (0: equal, 1: as different as can be in
         every column), or the Euclidean one.
@@ -239,13 +323,16 @@ class NearestNeighbors(ByDistance):
 
     n_neighbors: Sequence[int] = (1, 2, 3, 5, 10)
     alpha: float = 0.02
+    equation: Equation = "shares"
 
+    presets: ClassVar[Presets] = {"papers": AS_THE_PAPERS}
     name: ClassVar[str] = "nearest_neighbors"
     title: ClassVar[str] = "Distance to several neighbors (k-NN)"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check.between("NearestNeighbors", "alpha", self.alpha, 0, 1)
+        check.one_of("NearestNeighbors", "equation", self.equation, get_args(Equation))
         check.at_least("NearestNeighbors", "number of n_neighbors", len(self.n_neighbors), 1)
         check.at_least("NearestNeighbors", "n_neighbors", min(self.n_neighbors), 1)
         object.__setattr__(self, "n_neighbors", tuple(sorted(set(self.n_neighbors))))
@@ -262,13 +349,10 @@ class NearestNeighbors(ByDistance):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the distances for every k."""
-        compared = sides(self.name, split, rng=rng)
+        compared = sides(self.name, split, equation=self.equation, rng=rng)
         ks, notes = self._possible(compared)
         space = self.space(split)
-        distances = (
-            nearest(space, compared.reference, rows, ks[-1]).distance
-            for rows in (compared.attacked.table, compared.fresh)
-        )
+        distances = (nearest(space, reference, rows, ks[-1]).distance for rows, reference in compared.pairs)
         attacked, fresh = (  # the mean of the first k in column k - 1; equal distances give equal means
             np.round(np.cumsum(each, axis=1) / np.arange(1, ks[-1] + 1), 12) for each in distances
         )
@@ -281,6 +365,7 @@ class NearestNeighbors(ByDistance):
                 alpha=self.alpha,
                 worth=compared.worth,
                 reference_share=compared.reference_share,
+                equation=self.equation,
                 confidence=level,
                 rng=rng,
             )
@@ -315,11 +400,14 @@ class NearestNeighbors(ByDistance):
 
     def sentence(self, result: Result) -> str:
         """Tell how many rows lie very close."""
+        if self.equation == "counts":
+            return counted_close(result, self.alpha)
         return lying_close(result, self.alpha, n_neighbors=result.details["n_neighbors"])
 
     def _possible(self, compared: ComparedRows) -> tuple[list[int], tuple[str, ...]]:
         """Return the numbers of neighbors there can be, and a note on those there cannot."""
-        n, whose = compared.reference.n_people, "rows" if compared.reference.people is None else "people"
+        n = min(reference.n_people for _, reference in compared.pairs)
+        whose = "rows" if compared.reference.people is None else "people"
         ks = [k for k in self.n_neighbors if k <= n]
         if not ks:
             raise NotApplicable(self.name, f"train has only {n} {whose} to compare with.")

@@ -28,6 +28,16 @@ def largest(point: Point) -> str:
     return _spread(point.largest or point.mean)
 
 
+def risk(point: Point) -> str:
+    """Write the mean of the risk, where that of a gain is what is judged."""
+    return _spread(point.risk)
+
+
+def attack(point: Point) -> str:
+    """Write the mean of the score on train alone."""
+    return _spread(point.attack)
+
+
 def _spread(found: Mean | None) -> str:
     if found is None:
         return NOT_COMPUTED
@@ -45,7 +55,7 @@ def curve_table(
 ) -> str:
     """Return the curves of one risk on one dataset: a row for each metric, a column for each level.
 
-    ``write`` says what stands in a cell: :func:`seen`, :func:`spread` or :func:`largest`; ``figures`` asks
+    ``write`` says what stands in a cell: :func:`seen`, one of the functions above; ``figures`` asks
     for further figures instead of the measure, and ``held`` for one level of a risk whose circumstances vary.
     """
     chosen = [

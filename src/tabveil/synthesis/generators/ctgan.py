@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
+from tabveil.core.settings.presets import Presets, takes_presets
 from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays, under
 from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import Categorical, Floats, Indices, Schema, Table
@@ -142,6 +143,7 @@ def encode(table: Table, slots: tuple[Slots, ...], *, rng: Generator) -> tuple[I
     return np.column_stack([chosen for chosen, _ in pairs]), np.column_stack([place for _, place in pairs])
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class Ctgan(Maker):
     """Let a generator invent rows until a critic cannot tell them from real ones.
@@ -169,6 +171,9 @@ class Ctgan(Maker):
         How many rows the critic judges together: it sees a lack of variety that no single row shows.
     modes
         The most modes a number may have.
+    preset
+        ``"thesis"`` takes what the thesis used (chapter 5): 300 epochs, steps of 1e-4, nothing smoothed.
+        Numbers that few rows share are then repeated.
     averaging, smoothing, device
         See :class:`~tabveil.synthesis.generators.models.Maker`.
 
@@ -205,6 +210,14 @@ class Ctgan(Maker):
     smoothing: bool = True
     device: Literal["cpu", "cuda"] = "cpu"
 
+    presets: ClassVar[Presets] = {
+        "thesis": {
+            "epochs": 300,
+            "learning_rate": 1e-4,
+            "critic_learning_rate": 1e-4,
+            "smoothing": False,
+        }
+    }
     name: ClassVar[str] = "ctgan"
     model: ClassVar[type[FittedModel]] = GanModel
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
+from tabveil.core.settings.presets import Presets, takes_presets
 from tabveil.core.storage.arrays import Arrays, require, require_arrays
 from tabveil.core.table import Table
 from tabveil.engines.networks import TrainingRecord, rebuild, seeded, train, weights_of
@@ -75,6 +76,7 @@ class TransformerModel(FittedModel):
         return cls(scheme=scheme, network=network, **shared)
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class Transformer(Maker):
     """Write rows as a language model writes text: piece by piece, each given all before it.
@@ -100,6 +102,11 @@ class Transformer(Maker):
     patience
         Training ends after so many epochs without a smaller loss on the tenth of the rows held out; the
         weights with the smallest are kept.
+    preset
+        ``"thesis"`` takes what the thesis used (chapter 5): a network of the size of
+        REaLTabFormer's, six layers of 768 with twelve heads, 50 epochs, nothing smoothed; its steps are
+        smaller than the default's, as so large a network needs. Numbers that
+        few rows share are then repeated.
     dropout, learning_rate, weight_decay, averaging, smoothing
         See :class:`~tabveil.synthesis.generators.models.Maker`.
     overfit
@@ -140,6 +147,18 @@ class Transformer(Maker):
     overfit: float | None = None
     device: Literal["cpu", "cuda"] = "cpu"
 
+    presets: ClassVar[Presets] = {
+        "thesis": {
+            "width": 768,
+            "layers": 6,
+            "heads": 12,
+            "dropout": 0.1,
+            "masked": 0.0,
+            "epochs": 50,
+            "learning_rate": 2e-4,
+            "smoothing": False,
+        }
+    }
     name: ClassVar[str] = "transformer"
     model: ClassVar[type[FittedModel]] = TransformerModel
 

@@ -170,13 +170,17 @@ class Point:
     """One level of a curve: what the repeats come to. ``n_missing`` of those planned have no value.
 
     ``seen`` is the share of repeats in which the metric saw a risk. ``largest`` are what papers report: the
-    largest risk over all configurations of an attack. ``facts`` are means of those of the releases.
+    largest risk over all configurations of an attack. ``risk`` is that of the headline where
+    ``mean`` is of its gain, ``attack`` the score on train alone. ``facts`` are means of those of the
+    releases.
     """
 
     level: float
     mean: Mean | None
     seen: Share | None
     largest: Mean | None
+    risk: Mean | None
+    attack: Mean | None
     cpu_seconds: float | None
     n_missing: int
     facts: Mapping[str, float] = field(default_factory=dict)
@@ -296,9 +300,11 @@ def _point(trials: CurveCells, figure: str | None, level: float) -> Point:
         values = trials.values(level)
         seen = share(sum(record.answer.seen for record in answered), len(answered))
         largest = mean(item for record in answered if (item := record.answer.largest) is not None)
+        risk = mean(record.answer.risk.value for record in answered if record.answer.risk is not None)
+        attack = mean(record.answer.attack for record in answered if record.answer.attack is not None)
     else:
         values = [record.answer.figures[figure] for record in known if figure in record.answer.figures]
-        seen = largest = None
+        seen = largest = risk = attack = None
     summary = mean(values)
     facts = {
         name: mean(record.answer.facts[name] for record in known if name in record.answer.facts)
@@ -310,6 +316,8 @@ def _point(trials: CurveCells, figure: str | None, level: float) -> Point:
         mean=summary,
         seen=seen,
         largest=largest,
+        risk=risk,
+        attack=attack,
         cpu_seconds=mean_seconds(answered if figure is None else known),
         n_missing=planned - (0 if summary is None else summary.n),
         facts={name: found.value for name, found in facts.items() if found is not None},

@@ -29,6 +29,9 @@ from tabveil.version import __version__
 from tabveil.workflows.benchmark.study import RiskChoice, Sizes
 from tabveil.workflows.cells.store import digest, identified
 
+_LATER = {"attack", "control"}
+"""Parts of an answer that earlier versions did not store."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MetricAnswer(PlainData):
@@ -36,7 +39,8 @@ class MetricAnswer(PlainData):
 
     ``largest`` is the largest risk over all configurations, which the papers report; ``figures`` are other
     numbers of interest by name: the utility's, and how many members are found at few false alarms. ``facts``
-    are those of the release, such as the ratio of overfitting that was reached.
+    are those of the release, such as the ratio of overfitting that was reached. ``attack`` and ``control``
+    are the scores that the risk lies between; stores of earlier versions have none.
     """
 
     risk: Estimate | None = None
@@ -44,6 +48,8 @@ class MetricAnswer(PlainData):
     p_value: float | None = None
     informative: bool | None = None
     largest: float | None = None
+    attack: float | None = None
+    control: float | None = None
     figures: Mapping[str, float] = field(default_factory=dict)
     facts: Mapping[str, float] = field(default_factory=dict)
     skipped: str | None = None
@@ -59,6 +65,8 @@ class MetricAnswer(PlainData):
             p_value=result.p_value,
             informative=result.informative,
             largest=float(found["risk"]) if found else None,
+            attack=None if result.attack is None else result.attack.value,
+            control=None if result.control is None else result.control.value,
             figures={f"found at {rate:.1%} false alarms": item.value for rate, item in readings if item},
         )
 
@@ -67,7 +75,9 @@ class MetricAnswer(PlainData):
         """Rebuild what :meth:`to_json` wrote, and require it to be an answer."""
         require(isinstance(data, dict), "the answer is none")
         names = {item.name for item in fields(cls)}
-        require(set(data) == names, "the answer does not have the parts that it is stored with")
+        require(
+            names - _LATER <= set(data) <= names, "the answer does not have the parts that it is stored with"
+        )
         found = require_plain(cls, data, "answer")
         found.require_sound()
         return found
@@ -81,7 +91,7 @@ class MetricAnswer(PlainData):
         numbers = (
             *self.figures.values(),
             *self.facts.values(),
-            0.0 if self.largest is None else self.largest,
+            *(value for value in (self.largest, self.attack, self.control) if value is not None),
         )
         require(all(map(math.isfinite, numbers)), "numbers must be finite")
         said = (self.risk, self.gain, self.informative, self.skipped, self.figures or None)

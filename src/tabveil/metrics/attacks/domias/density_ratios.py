@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tabveil.core import check, workers
 from tabveil.core.result import Cost, Result, Threat
 from tabveil.core.sampling import Sample, draw, draw_people, in_order, surest_rows
+from tabveil.core.settings.presets import Presets, takes_presets
 from tabveil.core.table import Floats, Indices, Numeric, Schema, Split, Table
 from tabveil.engines.networks import limited_threads, load_torch, require_device
 from tabveil.errors import NotApplicable
@@ -60,6 +61,7 @@ class Kernel:
         return cls(slope=slope, cost=cost, most=cost / slope)
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class DomiasKde(TellsMembers, Attack):
     """Is the release denser around a person than the population is, so that the person must have been in it?
@@ -91,6 +93,11 @@ class DomiasKde(TellsMembers, Attack):
         the papers (then the risk of a clean release is not 0).
     outlier_share
         The share of each side that counts as outliers.
+    densities
+        ``"sharp"`` looks for copies in the release; ``"smooth"`` is the paper's attack alone: both densities
+        smooth, judged by the area, as ``2·AUC − 1``.
+    preset
+        ``"papers"`` takes what the papers used: smooth densities, outlying members against random others.
     reference_share
         The share of control that serves as the reference.
 
@@ -118,8 +125,10 @@ class DomiasKde(TellsMembers, Attack):
     bandwidth: Literal["scott", "silverman"] = "scott"
     tested: Tested = "random"
     outlier_share: float = 0.1
+    densities: Literal["sharp", "smooth"] = "sharp"
     reference_share: float = 0.25
 
+    presets: ClassVar[Presets] = {"papers": {"densities": "smooth", "tested": "outlying_members"}}
     name: ClassVar[str] = "domias_kde"
     cell_bytes: ClassVar[float] = 20.0
     title: ClassVar[str] = "Membership by density (DOMIAS)"
@@ -131,6 +140,7 @@ class DomiasKde(TellsMembers, Attack):
         check.between("DomiasKde", "copy_noise", self.copy_noise, 0, 0.5)
         check.one_of("DomiasKde", "bandwidth", self.bandwidth, ("scott", "silverman"))
         check.one_of("DomiasKde", "tested", self.tested, ("random", "outliers", "outlying_members"))
+        check.one_of("DomiasKde", "densities", self.densities, ("sharp", "smooth"))
         check.between("DomiasKde", "outlier_share", self.outlier_share, 0, 1)
         check.between("DomiasKde", "reference_share", self.reference_share, 0, 1)
 
@@ -145,12 +155,13 @@ class DomiasKde(TellsMembers, Attack):
         )
         tested = attacked[0].take(kept[0]), attacked[1].take(kept[1])
         people = tested[0].table.people, tested[1].table.people
-        judged = judge(
-            "density ratio",
-            Ranking.of(train, control, decimals=DECIMALS, people=people),
-            {"smooth densities": Ranking.of(train_smooth, control_smooth, decimals=DECIMALS, people=people)},
-            confidence=self.confidence,
-        )
+        smooth = Ranking.of(train_smooth, control_smooth, decimals=DECIMALS, people=people)
+        if self.densities == "smooth":
+            train, control = train_smooth, control_smooth
+            judged = judge("smooth densities", smooth, confidence=self.confidence, counted=False)
+        else:
+            sharp = Ranking.of(train, control, decimals=DECIMALS, people=people)
+            judged = judge("density ratio", sharp, {"smooth densities": smooth}, confidence=self.confidence)
         return judged.answer(
             self,
             details={

@@ -13,6 +13,7 @@ from tabveil.core.drawn import Asked
 from tabveil.core.estimate import Estimate, chance_of_difference, difference, known, over_all, risk_toward
 from tabveil.core.findings import Setting
 from tabveil.core.result import Labels, Result, Role, Scores
+from tabveil.core.settings.presets import Presets, takes_presets
 from tabveil.core.table import Floats, Indices, Split
 from tabveil.core.wording import UNSEEN, name, plural, share_of
 from tabveil.errors import NotApplicable
@@ -28,6 +29,7 @@ SEVERAL_ROWS = (
 )
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class Attribution(SecretAttack):
     """Does the release tell a fact about people whose other data are known?
@@ -55,6 +57,8 @@ class Attribution(SecretAttack):
         a triangular kernel over the numeric keys).
     n_attacks
         How many synthetic rows, drawn at random, make claims; None takes all.
+    preset
+        ``"papers"`` takes what the papers used: a radius of 0.1. Name their target in ``secrets``.
 
     Notes
     -----
@@ -84,6 +88,7 @@ class Attribution(SecretAttack):
     weighting: Literal["hard", "soft"] = "hard"
     n_attacks: int | None = None
 
+    presets: ClassVar[Presets] = {"papers": {"radii": (0.1,), "weighting": "hard", "n_secrets": 1}}
     name: ClassVar[str] = "gtcap"
     cell_bytes: ClassVar[float] = 56.0
     title: ClassVar[str] = "Claims about a target (GTCAP)"

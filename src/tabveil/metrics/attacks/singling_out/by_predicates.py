@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -10,6 +10,7 @@ from numpy.random import Generator
 from tabveil.core import check
 from tabveil.core.findings import Setting
 from tabveil.core.result import Cost
+from tabveil.core.settings.presets import Presets, takes_presets
 from tabveil.core.table import Indices, Split
 from tabveil.engines.neighbors import local_outlier_factors
 from tabveil.engines.representation import Contrastive
@@ -29,7 +30,11 @@ from tabveil.metrics.attacks.singling_out.predicates import (
 from tabveil.protocols import Representation
 from tabveil.tables.matrices.ranked_tables import RankedTable
 
+USUAL = 1.5
+"""The largest local outlier factor of a row that is no outlier, where no share is asked for."""
 
+
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class SinglingOut(DescriptionAttack):
     """Can someone write down a description, from the release alone, that fits exactly one real person?
@@ -62,6 +67,9 @@ class SinglingOut(DescriptionAttack):
         How far a window reaches both ways, in shares of the column's distinct synthetic values.
     deduplicate
         Drop equal rows of train and control first, as Anonymeter does.
+    preset
+        ``"papers"`` takes what the papers used: descriptions of one column and of 3 to 12, 2,000 of each, no
+        windows and no sets of columns.
 
     Notes
     -----
@@ -97,6 +105,15 @@ class SinglingOut(DescriptionAttack):
     window_columns: tuple[int, ...] = (8, 12)
     widths: tuple[float, ...] = (0.005, 0.02, 0.1)
 
+    presets: ClassVar[Presets] = {
+        "papers": {
+            "n_attacks": 2000,
+            "n_columns": tuple(range(3, 13)),
+            "widths": (),
+            "column_sets": False,
+            "deduplicate": True,
+        }
+    }
     name: ClassVar[str] = "singling_out"
     title: ClassVar[str] = "Singling out"
     cell_bytes: ClassVar[float] = 48.0
@@ -154,6 +171,7 @@ class SinglingOut(DescriptionAttack):
         return notes
 
 
+@takes_presets
 @dataclass(frozen=True, kw_only=True)
 class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
     """Do descriptions of unusual synthetic rows fit exactly one real person?
@@ -173,11 +191,15 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
     n_bins
         Into how many equally wide bins the range of a number is cut.
     contamination
-        The share of synthetic rows that counts as unusual; 1 describes all.
+        The share of synthetic rows that counts as unusual; 1 describes all. ``"auto"`` takes rows with a
+        factor above 1.5, whatever their share, as the papers' library does.
     n_neighbors
         How many rows around it a row is compared with.
     deduplicate
         Drop equal rows of train and control first, as Anonymeter does.
+    preset
+        ``"papers"`` takes what the papers used: 2,000 of the rows that the local outlier factor calls
+        outliers in the papers' embedding, in 3 to 12 columns.
     representation
         Where rows stand apart: in an embedding, or by Gower's or the Euclidean distance.
 
@@ -200,10 +222,19 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
     n_attacks: int | None = None
     n_columns: tuple[int, ...] = (4, 8, 12)
     n_bins: int = 20
-    contamination: float = 1.0
+    contamination: float | Literal["auto"] = 1.0
     n_neighbors: int = 20
     representation: Representation = field(default_factory=Contrastive)
 
+    presets: ClassVar[Presets] = {
+        "papers": {
+            "n_attacks": 2000,
+            "n_columns": tuple(range(3, 13)),
+            "contamination": "auto",
+            "deduplicate": True,
+            "representation": Contrastive(preset="paper"),
+        }
+    }
     name: ClassVar[str] = "singling_out_contrastive"
     title: ClassVar[str] = "Singling out, contrastive"
     cost: ClassVar[Cost] = "slow"
@@ -216,7 +247,8 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
         owner = type(self).__name__
         check.at_least(owner, "n_bins", self.n_bins, 1)
         check.at_least(owner, "n_neighbors", self.n_neighbors, 1)
-        check.positive_share(owner, "contamination", self.contamination)
+        if self.contamination != "auto":
+            check.positive_share(owner, "contamination", self.contamination)
 
     def _guesses(
         self,
@@ -241,5 +273,8 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
         factors = local_outlier_factors(
             view.space(names), view.see(tables.synthetic, names), n_neighbors=self.n_neighbors
         )
-        n_unusual = int(np.ceil(round(self.contamination * len(factors), 9)))  # 0.1 * 30 is more than 3
+        if self.contamination == "auto":
+            n_unusual = int((factors > USUAL).sum())
+        else:
+            n_unusual = int(np.ceil(round(self.contamination * len(factors), 9)))  # 0.1 * 30 is more than 3
         return np.argsort(-factors, kind="stable")[:n_unusual]
