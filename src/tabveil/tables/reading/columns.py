@@ -12,9 +12,9 @@ from tabveil.core.workers import side_by_side
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import declare, sources
 from tabveil.tables.reading.encode import EncodedColumn, encode
+from tabveil.tables.reading.files import Source
 from tabveil.tables.reading.identifiers import identifies
 from tabveil.tables.reading.raw_column import piece_of
-from tabveil.tables.reading.sources import Source
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
