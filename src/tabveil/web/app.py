@@ -41,6 +41,7 @@ def routes(desk: Desk) -> list[Route]:
         ENTER: _entering(desk),
         "/style.css": _sheet,
         "/watch.js": _script,
+        "/icon.svg": _icon,
     }
     done = {
         "/projects": setting_up.new,
@@ -84,7 +85,7 @@ def _entering(desk: Desk) -> Callable[[Request], Response]:
             raise Refused(403)
         page = (
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>tabveil</title>'
-            '<meta name="color-scheme" content="light dark"><meta http-equiv="refresh" content="0;url=/"></head>'
+            '<link rel="icon" href="/icon.svg"><meta name="color-scheme" content="light dark"><meta http-equiv="refresh" content="0;url=/"></head>'
             '<body><p><a href="/">Open the pages</a></p></body></html>'
         )
         answer = HTMLResponse(page, headers={"referrer-policy": "no-referrer"})
@@ -97,6 +98,11 @@ def _entering(desk: Desk) -> Callable[[Request], Response]:
 def _sheet(_: Request) -> Response:
     ours = resources.files("tabveil.web").joinpath("templates", "web.css").read_text(encoding="utf-8")
     return Response(f"{sheet()}\n{ours}", media_type="text/css")
+
+
+def _icon(_: Request) -> Response:
+    square = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path fill="#14735a" d="M0 0h8v2H0z'
+    return Response(f'{square}M0 3h3v5H0zM4 3h4v5H4z"/></svg>', media_type="image/svg+xml")
 
 
 def _script(_: Request) -> Response:

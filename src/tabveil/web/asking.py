@@ -16,6 +16,7 @@ from tabveil.auditing.policy import COMMON_THRESHOLDS, RISKS, Policy
 from tabveil.auditing.request import ON_A_PAGE, TABLES, AuditRequest
 from tabveil.core import check
 from tabveil.core.settings import values, yaml_files
+from tabveil.core.wording import begin
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.registry import METRICS, MetricChoice
 from tabveil.web.forms import USUAL, Field, Form, choices_of, label_of, lines, one, verbatim, written
@@ -159,9 +160,21 @@ def policy_fields(policy: Policy) -> tuple[Field, ...]:
             label="Must have run and answered",
             kind="many",
             chosen=policy.required,
-            choices=choices_of(name for name, metric in METRICS.items() if metric.labels.pillar == "attack"),
+            choices=tuple(
+                (name, metric.title) for name, metric in METRICS.items() if metric.labels.pillar == "attack"
+            ),
         ),
     )
+
+
+def told(name: str) -> str:
+    """Return what an option means, for a form: it has as many places as are needed.
+
+    >>> told("known")
+    'A column attackers know of a person. Else all others.'
+    """
+    sentences = OPTIONS[name].help.replace("Repeatable; ", "Repeatable. ").split(". ")
+    return ". ".join(begin(sentence) for sentence in sentences if sentence.rstrip(".") != "Repeatable")
 
 
 def templates() -> dict[str, Policy]:

@@ -16,7 +16,7 @@ from tabveil.web import asking, making
 from tabveil.web.desk import Desk, form_of, go_to
 from tabveil.web.forms import Form, label_of, one, verbatim
 from tabveil.web.guard import Refused
-from tabveil.web.jobs import Asked, Job, new_folder
+from tabveil.web.jobs import Asked, Run, new_folder
 from tabveil.web.project_pages import column_names
 from tabveil.web.projects import MOST_RELEASES, Project, Rows
 from tabveil.workflows import synthesizing
@@ -135,7 +135,7 @@ class AuditPages:
             release=verbatim(form, "release") or request.query_params.get("release", "") or self._latest(project, rows),
             form=shown.filled(form) if error else shown,
             metrics=[(name, explain(kind), name in usual) for name, kind in METRICS.items()],
-            role_names=[(name, label_of(name), asking.OPTIONS[name].help) for name in asking.ROLES],
+            role_names=[(name, label_of(name), asking.told(name)) for name in asking.ROLES],
             templates=list(asking.templates()),
             earlier=[job for job in self.desk.jobs.of(project.folder) if job.asked.kind == "audit"][:20],
         )
@@ -181,7 +181,7 @@ class AuditPages:
             return self.audit(request, error=str(fault))
         return go_to("p", project.name, "runs", job.name)
 
-    def _ask(self, project: Project, form: Form) -> Job:
+    def _ask(self, project: Project, form: Form) -> Run:
         rows, release = Rows.of(project, self.desk.jobs), verbatim(form, "release")
         if rows.train is None:
             raise ParameterError("train", "there are no training rows yet: choose tables, or hold back rows.")

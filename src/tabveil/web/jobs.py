@@ -58,8 +58,8 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Job:
-    """One job, in its folder."""
+class Run:
+    """One run of a job, in its folder."""
 
     folder: Path
     asked: Asked
@@ -157,7 +157,7 @@ class Jobs:
         self._over: set[Path] = set()
         self._mutex = Lock()
 
-    def ask(self, folder: Path, asked: Asked) -> Job:
+    def ask(self, folder: Path, asked: Asked) -> Run:
         """Put a job into the queue; its folder is there already, with what the commands read."""
         if not asked.light and sum(1 for job in self.open() if job.state == "waiting") >= MOST_WAITING:
             raise ParameterError(f"{MOST_WAITING} jobs wait already; cancel one, or wait, too.")
@@ -165,27 +165,27 @@ class Jobs:
         plain: Any = to_plain(asked)
         write(folder / runner.JOB, {**plain, "at": now})
         self.go_on()
-        found = Job.read(folder)
+        found = Run.read(folder)
         assert found is not None
         return found
 
-    def of(self, project: Path) -> list[Job]:
+    def of(self, project: Path) -> list[Run]:
         """Return the jobs of a project, the latest first."""
         try:
             names = sorted((item.name for item in (project / RUNS).iterdir()), reverse=True)
         except OSError:
             return []
-        found = (Job.read(project / RUNS / name) for name in names[:MOST_KEPT])
+        found = (Run.read(project / RUNS / name) for name in names[:MOST_KEPT])
         return [job for job in found if job is not None]
 
-    def open(self) -> list[Job]:
+    def open(self) -> list[Run]:
         """Return all jobs that are not over, in the order in which they were asked for."""
         found = []
         for path in sorted(self._root.glob(f"*/{RUNS}/*/{runner.JOB}"), key=lambda path: path.parent.name):
             folder = path.parent
             if folder in self._over or not (folder.parent.parent / PROJECT).is_file():
                 continue
-            job = Job.read(folder)
+            job = Run.read(folder)
             if job is None:
                 continue
             if job.state in OVER:
@@ -207,7 +207,7 @@ class Jobs:
                 for job in [job for job, state in lane if state == "waiting"][: max(room, 0)]:
                     self._start(job)
 
-    def cancel(self, job: Job, *, at_once: bool = False) -> None:
+    def cancel(self, job: Run, *, at_once: bool = False) -> None:
         """End a job: one that waits never begins, one that runs hears Ctrl-C."""
         with self._mutex:
             if job.state == "waiting":
@@ -217,7 +217,7 @@ class Jobs:
                         return
         job.stop(at_once=at_once)
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: Run) -> None:
         with _locked(job.folder / runner.LOCK, fcntl.LOCK_EX) as free, suppress(OSError):
             if not free or job.code is not None:
                 return

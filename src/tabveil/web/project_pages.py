@@ -15,7 +15,7 @@ from tabveil.tables.reading.infer import TypeName
 from tabveil.web import signing
 from tabveil.web.desk import Desk, form_of, go_to
 from tabveil.web.forms import lines, one, verbatim
-from tabveil.web.jobs import Asked, Job, new_folder
+from tabveil.web.jobs import Asked, Run, new_folder
 from tabveil.web.keys import LINK_SECONDS
 from tabveil.web.projects import Project, ProjectFile, Rows
 
@@ -106,7 +106,7 @@ class ProjectPages:
         self._look(project)
         return go_to("p", project.name, "columns")
 
-    def _look(self, project: Project) -> Job:
+    def _look(self, project: Project) -> Run:
         """Let a process read the table: the server itself reads none."""
         file = project.file
         table = self.desk.below.file(file.data or file.train)
@@ -212,7 +212,7 @@ class ProjectPages:
         return go_to("p", project.name, "runs", job.name)
 
 
-def last_look(desk: Desk, project: Project) -> Job | None:
+def last_look(desk: Desk, project: Project) -> Run | None:
     """Return the last job that looked at the table of a project."""
     file = project.file
     table = file.data or file.train

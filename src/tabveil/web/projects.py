@@ -17,7 +17,7 @@ from tabveil.core.storage.files import Unreadable, read_json, write_text
 from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.tables.reading import declare
-from tabveil.web.jobs import Job, Jobs
+from tabveil.web.jobs import Run, Jobs
 from tabveil.web.places import OURS, PROJECT, Below
 
 SCHEMA = "schema.yaml"
@@ -109,11 +109,11 @@ class Project:
         """Change some of what it says."""
         self.save(replace(self.file, **said))
 
-    def job(self, name: str) -> Job:
+    def job(self, name: str) -> Run:
         """Return a job by its name."""
         found = None
         if re.fullmatch(r"[0-9a-f-]{1,60}", name):
-            found = Job.read(self.folder / "runs" / name)
+            found = Run.read(self.folder / "runs" / name)
         if found is None:
             raise TabveilError("there is no such run.")
         return found

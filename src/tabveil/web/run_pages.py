@@ -18,7 +18,7 @@ from tabveil.web import runner, signing
 from tabveil.web.desk import Desk, file_of, form_of, go_to
 from tabveil.web.forms import one, verbatim
 from tabveil.web.guard import REPORT_POLICY, Refused
-from tabveil.web.jobs import OVER, Asked, Job, new_folder
+from tabveil.web.jobs import OVER, Asked, Run, new_folder
 from tabveil.web.projects import Project, Rows
 
 FILES: Mapping[str, tuple[str, str]] = {
@@ -58,7 +58,7 @@ class RunPages:
             state=state,
             over=state in OVER,
             said=job.said(),
-            printed=job.said(runner.OUT) if state == "done" else "",
+            printed=job.said(runner.OUT) if state == "done" and job.asked.kind != "audit" else "",
             files=[(name, told) for name, (_, told) in FILES.items() if (job.folder / name).is_file()],
             verdict=verdict_of(job) if state == "done" else None,
             signatures=[
@@ -78,7 +78,7 @@ class RunPages:
             request, "progress.html.j2", job=job, state=state, ahead=self._ahead(job) if state == "waiting" else 0
         )
 
-    def _ahead(self, job: Job) -> int:
+    def _ahead(self, job: Run) -> int:
         return sum(1 for other in self.desk.jobs.open() if other.name < job.name and other.asked.light is job.asked.light)
 
     def cancel(self, request: Request) -> Response:
@@ -253,7 +253,7 @@ class RunPages:
         return ("pipeline", "--config", config, "--data", str(real), *control, *schema, *missing,
                 "--out", "rows.csv", *shown)  # fmt: skip
 
-    def _run(self, request: Request) -> tuple[Project, Job]:
+    def _run(self, request: Request) -> tuple[Project, Run]:
         project = self.desk.project(request)
         try:
             return project, project.job(request.path_params["run"])
@@ -261,7 +261,7 @@ class RunPages:
             raise Refused(404) from None
 
 
-def verdict_of(job: Job) -> dict[str, Any] | None:
+def verdict_of(job: Run) -> dict[str, Any] | None:
     """Return the verdict of a run's report: its state, its sentence, and what pages show of both."""
     try:
         found = read_json(job.folder / "report.json")["verdict"]
