@@ -85,6 +85,13 @@ def serving(folder, **settings):
     finally:
         served.stop()
         thread.join(20)
+        let_go(served.desk.jobs)
+
+
+def let_go(jobs):
+    """Wait for the processes that a server started; a test must have ended what would last."""
+    for child in jobs._children:
+        child.wait(60)
 
 
 def raw(host, lines, *, body=b"", timeout=10):

@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import json
+import math
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +14,13 @@ from starlette.responses import HTMLResponse, Response
 
 from tabveil.core.storage.files import Unreadable, read_json
 from tabveil.errors import ParameterError, TabveilError
+from tabveil.metrics.registry import METRICS
 from tabveil.render.svg import state_key
 from tabveil.web import runner, signing
 from tabveil.web.desk import Desk, file_of, form_of, go_to
 from tabveil.web.forms import one, verbatim
 from tabveil.web.guard import REPORT_POLICY, Refused
-from tabveil.web.jobs import OVER, Asked, Run, new_folder
+from tabveil.web.jobs import OVER, Asked, Run, State, new_folder
 from tabveil.web.projects import Project, Rows
 
 FILES: Mapping[str, tuple[str, str]] = {
@@ -32,6 +34,8 @@ FILES: Mapping[str, tuple[str, str]] = {
 """What may be read of a run, how it is sent, and what it is."""
 
 MOST_COMPARED = 50
+_STEP = 5.0
+"""Seconds left are told in steps."""
 _STUDIES: Mapping[str, str] = {
     "pipeline": "A pipeline: make a release in steps, and audit each",
     "tune": "A search for the settings of a generator",
@@ -65,7 +69,7 @@ class RunPages:
                 (name, signature, signature.changed(job.folder))
                 for name, signature in signing.of_run(project.folder, job.name)
             ],
-            ahead=self._ahead(job) if state == "waiting" else 0,
+            **self._how_far(job, state),
         )
 
     def progress(self, request: Request) -> Response:
@@ -75,11 +79,19 @@ class RunPages:
         if state in OVER:
             return HTMLResponse("", headers={"x-over": "yes"})
         return self.desk.page(
-            request, "progress.html.j2", job=job, state=state, ahead=self._ahead(job) if state == "waiting" else 0
+            request, "progress.html.j2", job=job, state=state, **self._how_far(job, state)
         )
 
-    def _ahead(self, job: Run) -> int:
-        return sum(1 for other in self.desk.jobs.open() if other.name < job.name and other.asked.light is job.asked.light)
+    def _how_far(self, job: Run, state: State) -> dict[str, Any]:
+        """Return what is told of a run that is not over."""
+        if state == "waiting":
+            others = (other for other in self.desk.jobs.open() if other.asked.light is job.asked.light)
+            return {"ahead": sum(1 for other in others if other.name < job.name), "found": None}
+        found = job.progress if state == "running" else None
+        parts = {} if found is None else found.parts
+        titles = {name: METRICS[name].title if name in METRICS else name for name in parts}
+        left = None if found is None or found.left is None else math.ceil(found.left / _STEP) * _STEP or _STEP
+        return {"ahead": 0, "found": found, "titles": titles, "left": left}
 
     def cancel(self, request: Request) -> Response:
         """End a run, as Ctrl-C does, or at once."""
