@@ -54,11 +54,12 @@ class Page:
         return self.run("document.body.innerText")
 
     def click(self, name, kind="button, a"):
-        """Click what is called so, by the mouse, and wait for the page that follows."""
+        """Click what is called so, by the mouse."""
+        self.until("document.readyState === 'complete'")
         place = self.run(
             f"""(() => {{
               const found = [...document.querySelectorAll({json.dumps(kind)})].filter(
-                item => item.innerText.trim() === {json.dumps(name)} && item.offsetParent);
+                item => item.textContent.trim() === {json.dumps(name)} && item.offsetParent);
               if (!found.length) return null;
               found[0].scrollIntoView({{block: 'center'}});
               const box = found[0].getBoundingClientRect();

@@ -20,7 +20,7 @@ class Answer:
 
     @property
     def text(self):
-        return self.body.decode()
+        return self.body.decode(errors="replace")
 
     @property
     def goes_to(self):

@@ -127,7 +127,7 @@ def test_what_the_machine_gives_stands_on_the_command_line():
         ({"metrics_with_settings": ["{name: ["]}, "not valid YAML"),
         ({"attacker.0.wants": ["age"]}, "give each attacker a name"),
         ({"attacker.0.name": ["x"]}, "must say what the attacker wants"),
-        ({"attacker.1.name": ["x"], "attacker.1.links": ["a|b|c;d|e"]}, "links"),
+        ({"attacker.0.name": ["x"], "attacker.0.links": ["a|b|c;d|e"]}, "links"),
         ({"auxiliary": ["age"]}, "auxiliary"),
         ({"seed": ["soon"]}, "seed must be a whole number"),
         ({"sample": ["1"]}, "sample"),
@@ -141,7 +141,8 @@ def test_what_cannot_be_asked_is_refused_in_a_line_and_nothing_is_lost(form, why
     shown = asking.AuditForm.of({}, COLUMNS, []).filled(form)
     again = sent(shown)
     for name, value in form.items():
-        assert again.get(name) == value, name
+        offered = [item for item in value if item in COLUMNS or name not in asking.ROLES]
+        assert again.get(name, []) == offered, name
 
 
 def test_templates_are_policies_that_the_program_has():

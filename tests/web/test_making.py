@@ -35,13 +35,13 @@ def test_mappings_are_written_as_yaml(tmp_path):
     said = asked(
         "hybrid",
         setting__hierarchies="{age: {intervals: [5, 10]}}",
-        setting__models="- {name: k-anonymity, k: 5}",
+        setting__models="- {k: 5}",
         setting__sampling="0.5",
     )
     path = tmp_path / "release.yaml"
     path.write_text(making.file(said))
     settings = yaml.safe_load(path.read_text())["settings"]
-    assert settings["models"] == [{"name": "k-anonymity", "k": 5}]
+    assert settings["models"] == [{"k": 5}]
     assert settings["sampling"] == 0.5
     synthesizing.choose("hybrid", configuration.read(path).settings)
 

@@ -42,9 +42,11 @@ class Desk:
     def project(self, request: Request) -> Project:
         """Return the project that a page is about."""
         try:
-            return Project.named(self.below, request.path_params["project"])
+            found = Project.named(self.below, request.path_params["project"])
+            found.file  # noqa: B018 - refused here if it cannot be read
         except TabveilError:
             raise Refused(404) from None
+        return found
 
     def page(self, request: Request, template: str, *, error: str = "", status: int = 200, **parts: Any) -> Response:  # noqa: ANN401 - whatever the template writes
         """Answer with a page; ``error`` says what was wrong with a form."""

@@ -34,10 +34,9 @@ MOST_WAITING = 20
 MOST_KEPT = 1000
 """Jobs of a project; whoever has so many must delete some."""
 
-_STOPPED = "stopped.json"
 _MOST_BYTES = 1 << 20
 _LONGEST_ERROR = 4000
-_INTERRUPTED = (130, 143, 128 + signal.SIGINT, 128 + signal.SIGTERM)
+_INTERRUPTED = (runner.INTERRUPTED, 143, 128 + signal.SIGINT, 128 + signal.SIGTERM)
 _LIGHT_AT_ONCE = 2
 
 
@@ -110,7 +109,7 @@ class Run:
     @property
     def stopped(self) -> int:
         """How often somebody asked it to end."""
-        found = _read(self.folder / _STOPPED).get("times")
+        found = _read(self.folder / runner.STOPPED).get("times")
         return found if isinstance(found, int) else 0
 
     @property
@@ -140,7 +139,7 @@ class Run:
 
     def stop(self, *, at_once: bool = False) -> None:
         """Press Ctrl-C, as on a terminal: every process of the job hears it; or end them ``at_once``."""
-        write(self.folder / _STOPPED, {"times": self.stopped + 1})
+        write(self.folder / runner.STOPPED, {"times": self.stopped + 1})
         started = _read(self.folder / runner.STARTED)
         pid = started.get("pid")
         if isinstance(pid, int) and pid > 1 and self.runs and started.get("began") == began(pid):

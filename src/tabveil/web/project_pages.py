@@ -32,7 +32,13 @@ class ProjectPages:
 
     def projects(self, request: Request, error: str = "", link: str = "") -> Response:
         """List the projects."""
-        found = [(project, next(iter(self.desk.jobs.of(project.folder)), None)) for project in Project.all(self.desk.below)]
+        found = []
+        for project in Project.all(self.desk.below):
+            try:
+                tables = project.file.data or project.file.train or "none chosen yet"
+            except TabveilError as fault:
+                tables = str(fault)
+            found.append((project, tables, next(iter(self.desk.jobs.of(project.folder)), None)))
         minutes = int(LINK_SECONDS // 60)
         return self.desk.page(
             request, "projects.html.j2", error=error, projects=found, link=link, minutes=minutes,

@@ -4,8 +4,9 @@ import datetime as dt
 import io
 import json
 import math
+import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -206,8 +207,11 @@ class RunPages:
             if len(jobs) < 2:  # noqa: PLR2004 - that is what comparing is
                 raise ParameterError("compare", "choose at least two reports.")
             folder = new_folder(project.folder)
-            words = ["compare", *(f"../{job.name}/report.json" for job in jobs), "--html", "compare.html"]
-            titles = ", ".join(job.asked.about.get("release", job.name) for job in jobs)
+            names = _names([job.asked.about.get("release", job.name) for job in jobs])
+            for name, job in zip(names, jobs, strict=True):  # a report is called by its file
+                (folder / name).write_bytes(file_of(job.folder, "report.json"))
+            words = ["compare", *names, "--html", "compare.html"]
+            titles = ", ".join(name.removesuffix(".json") for name in names)
             asked = Asked(kind="compare", title=f"Compare {titles}"[:200], commands=(tuple(words),), light=True)
             job = self.desk.jobs.ask(folder, asked)
         except TabveilError as fault:
@@ -280,6 +284,20 @@ def verdict_of(job: Run) -> dict[str, Any] | None:
         return {"key": state_key(found["state"]), "state": found["state"], "sentence": found["sentence"]}
     except (OSError, Unreadable, LookupError, TypeError):
         return None
+
+
+def _names(titles: Sequence[str]) -> list[str]:
+    """Return names of files for reports, each once, by what their releases are called.
+
+    >>> _names(["trees", "trees", "../a/b"])
+    ['trees.json', 'trees (2).json', 'a-b.json']
+    """
+    found: list[str] = []
+    for title in titles:
+        stem = re.sub(r"[^\w ,()-]+", "-", title).strip(" -") or "release"
+        again = sum(1 for name in found if name == f"{stem}.json" or name.startswith(f"{stem} ("))
+        found.append(f"{stem} ({again + 1}).json" if again else f"{stem}.json")
+    return found
 
 
 def _plain(name: str) -> str:

@@ -14,19 +14,27 @@ from pathlib import Path
 from typing import Any
 
 JOB, STARTED, ENDED, LOCK, PROGRESS = "job.json", "started.json", "ended.json", "lock", "progress.json"
+STOPPED = "stopped.json"
+INTERRUPTED = 130
 OUT, ERRORS = "stdout.txt", "stderr.txt"
 
 
 def main(folder: Path, lock: int) -> int:
     """Run the commands of a job, one after the other, until one ends otherwise than it may."""
+    heard: list[int] = []
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signum, lambda *_: None)  # a handler, which commands do not inherit, as they would 'ignore'
+        # A handler is not inherited by commands, as it would be if the signal were ignored.
+        signal.signal(signum, lambda number, _: heard.append(number))
     job = json.loads((folder / JOB).read_text(encoding="utf-8"))
     write(folder / STARTED, {"pid": os.getpid(), "began": began(os.getpid())})
     code = 0
     with (folder / OUT).open("ab") as out, (folder / ERRORS).open("ab") as errors:
         for words in job["commands"]:
-            code = subprocess.Popen(  # noqa: S603 - the words are ours, and no shell reads them
+            # Whoever stops a job says so first and then looks for whom to tell: one of both is seen here.
+            if heard or (folder / STOPPED).exists():
+                code = INTERRUPTED
+                break
+            command = subprocess.Popen(  # noqa: S603 - the words are ours, and no shell reads them
                 [sys.executable, "-P", "-m", "tabveil", *words],
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
@@ -34,7 +42,10 @@ def main(folder: Path, lock: int) -> int:
                 stderr=errors,
                 pass_fds=(lock,),
                 env={**os.environ, "TABVEIL_PROGRESS": str(folder / PROGRESS), "COLUMNS": "100"},
-            ).wait()
+            )
+            if heard:  # while it began
+                command.send_signal(signal.SIGINT)
+            code = command.wait()
             if code not in job["fine"]:
                 break
     write(folder / ENDED, {"code": code if code >= 0 else 128 - code})

@@ -47,6 +47,7 @@ class Served:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self._socket.bind((ADDRESS, self.port))
+            self._socket.listen(128)  # who opens the link at once waits for the answer
         except OSError as error:
             self._socket.close()
             raise ParameterError("--port", f"{self.port} cannot be used: {error.strerror}.") from None
