@@ -83,6 +83,19 @@ def test_codes_of_a_verdict_are_no_fault(project):
         assert Run.read(folder).state == state
 
 
+def test_a_code_without_what_was_to_be_made_is_no_verdict(project):
+    """Python that is interrupted while it starts ends with 1, which is also the code of 'above threshold'."""
+    folder = new_folder(project)
+    about = {"kind": "audit", "title": "t", "commands": [], "fine": [0, 1, 3], "makes": ["report.json"]}
+    runner.write(folder / runner.JOB, about)
+    runner.write(folder / runner.ENDED, {"code": 1})
+    assert Run.read(folder).state == "failed"
+    runner.write(folder / runner.STOPPED, {"times": 1})
+    assert Run.read(folder).state == "cancelled"
+    (folder / "report.json").write_text("{}")
+    assert Run.read(folder).state == "done"
+
+
 def waiting(project, number, **more):
     """Jobs that nobody started yet."""
     found = []

@@ -110,7 +110,7 @@ class AuditPages:
             write_text(folder / "release.yaml", making.file(said))
             words = ("synthesize", "--data", str(rows.train), "--config", "release.yaml", "--out", making.OUT)
             about = {"out": making.OUT, "train": self.desk.below.name(rows.train), "generator": generator}
-            job = self.desk.jobs.ask(folder, Asked(kind="make", title=name, commands=(words,), about=about))
+            job = self.desk.jobs.ask(folder, Asked(kind="make", title=name, commands=(words,), makes=(making.OUT,), about=about))
         except TabveilError as fault:
             return self.generator(request, error=str(fault))
         return go_to("p", project.name, "runs", job.name)
@@ -199,10 +199,12 @@ class AuditPages:
             said["missing"] = list(project.file.missing)
         asking.request_file(said, project.folder)  # complains before there is anything
         folder = new_folder(project.folder)
-        asked, text = asking.request_file(said, folder)
+        requested, text = asking.request_file(said, folder)
         write_text(folder / REQUEST, text)
-        words = ("audit", "--config", REQUEST, "--json", "report.json", "--html", "report.html", *asking.words(asked))
+        words = ("audit", "--config", REQUEST, "--json", "report.json", "--html", "report.html", *asking.words(requested))
         about = {"release": release}
-        return self.desk.jobs.ask(
-            folder, Asked(kind="audit", title=f"Audit {release}", commands=(words,), fine=(0, 1, 3), about=about)
+        makes = ("report.json", "report.html")
+        asked = Asked(
+            kind="audit", title=f"Audit {release}", commands=(words,), fine=(0, 1, 3), makes=makes, about=about
         )
+        return self.desk.jobs.ask(folder, asked)

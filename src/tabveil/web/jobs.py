@@ -44,13 +44,15 @@ _LIGHT_AT_ONCE = 2
 class Asked:
     """What a job is to do: commands, each the words after ``tabveil``, and the exit codes that are no fault.
 
-    ``light`` ones take seconds and do not wait for others. ``about`` is what pages want to know of it.
+    ``makes`` are the files without which it was not done, whatever the code says: Python, interrupted while it
+    starts, ends with the code of a verdict. ``light`` ones take seconds and do not wait for others. ``about`` is what pages want to know of it.
     """
 
     kind: str
     title: str
     commands: tuple[tuple[str, ...], ...]
     fine: tuple[int, ...] = (0,)
+    makes: tuple[str, ...] = ()
     light: bool = False
     at: str = ""
     about: Mapping[str, str] = field(default_factory=dict)
@@ -96,9 +98,9 @@ class Run:
         code = self.code if code is None else code  # it may have ended between both questions
         if code is None:
             return "killed" if (self.folder / runner.STARTED).exists() else "waiting"
-        if code in self.asked.fine:
+        if code in self.asked.fine and all((self.folder / name).is_file() for name in self.asked.makes):
             return "done"
-        return "cancelled" if code in _INTERRUPTED else "failed"
+        return "cancelled" if code in _INTERRUPTED or self.stopped else "failed"
 
     @property
     def runs(self) -> bool:

@@ -120,7 +120,7 @@ class ProjectPages:
         words += [word for text in file.missing for word in ("--missing", text)]
         words += ["--schema", str(project.schema)] if project.schema else []
         asked = Asked(
-            kind="look", title=f"Look at {file.data or file.train}", commands=(tuple(words),), light=True,
+            kind="look", title=f"Look at {file.data or file.train}", commands=(tuple(words),), makes=(LOOKED,), light=True,
             about={"table": file.data or file.train},
         )  # fmt: skip
         return self.desk.jobs.ask(new_folder(project.folder), asked)
@@ -210,7 +210,7 @@ class ProjectPages:
             parts = {part: f"{part}{ending}" for part in ("train", "control")}
             asked = Asked(
                 kind="split", title=f"Hold back {share:.0%} of {name}", commands=(tuple(words),),
-                about={"data": name, **parts},
+                makes=tuple(parts.values()), about={"data": name, **parts},
             )  # fmt: skip
             job = self.desk.jobs.ask(folder, asked)
         except TabveilError as fault:

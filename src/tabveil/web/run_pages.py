@@ -35,6 +35,7 @@ FILES: Mapping[str, tuple[str, str]] = {
 """What may be read of a run, how it is sent, and what it is."""
 
 MOST_COMPARED = 50
+_REPORT = ("report.json", "report.html")
 _STEP = 5.0
 """Seconds left are told in steps."""
 _STUDIES: Mapping[str, str] = {
@@ -212,7 +213,10 @@ class RunPages:
                 (folder / name).write_bytes(file_of(job.folder, "report.json"))
             words = ["compare", *names, "--html", "compare.html"]
             titles = ", ".join(name.removesuffix(".json") for name in names)
-            asked = Asked(kind="compare", title=f"Compare {titles}"[:200], commands=(tuple(words),), light=True)
+            makes = ("compare.html",)
+            asked = Asked(
+                kind="compare", title=f"Compare {titles}"[:200], commands=(tuple(words),), makes=makes, light=True
+            )
             job = self.desk.jobs.ask(folder, asked)
         except TabveilError as fault:
             return self.compare(request, error=str(fault))
@@ -255,7 +259,7 @@ class RunPages:
             case _:
                 commands = (self._pipeline(project, config, verbatim(form, "data"), shown),)
         (project.folder / "stores").mkdir(exist_ok=True)
-        asked = Asked(kind=kind, title=f"{kind} {name}"[:200], commands=commands, fine=(0, 1, 3))
+        asked = Asked(kind=kind, title=f"{kind} {name}"[:200], commands=commands, fine=(0, 1, 3), makes=_REPORT)
         return new_folder(project.folder), asked
 
     def _pipeline(self, project: Project, config: str, data: str, shown: tuple[str, ...]) -> tuple[str, ...]:
