@@ -48,7 +48,8 @@ class Page:
 
     def at(self, text):
         """Wait for a page whose heading says so."""
-        self.until(f"document.readyState === 'complete' && document.querySelector('h1')?.innerText.includes({json.dumps(text)})")
+        heading = f"document.querySelector('h1')?.innerText.includes({json.dumps(text)})"
+        self.until(f"document.readyState === 'complete' && {heading}")
 
     def text(self):
         return self.run("document.body.innerText")
@@ -69,7 +70,9 @@ class Page:
         )
         assert place, f"there is no {name!r} on\n{self.text()[:3000]}"
         for what in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=what, x=place[0], y=place[1], button="left", clickCount=1)
+            self.call(
+                "Input.dispatchMouseEvent", type=what, x=place[0], y=place[1], button="left", clickCount=1
+            )
 
     def follow(self, name):
         """Click, and wait until another page is there."""
@@ -113,13 +116,17 @@ class Page:
 
     def look(self, *, width, height=900, dark=False):
         self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
         )
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=scheme)
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818 - an answer
     """The browser does not do it."""
 
 
@@ -190,7 +197,7 @@ def browsing():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
             [chromium(), *FLAGS, "--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"],
-            preexec_fn=hand_over,  # the protocol wants files 3 and 4
+            preexec_fn=hand_over,  # noqa: PLW1509 - the protocol wants files 3 and 4
             close_fds=False,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -49,7 +49,8 @@ def words(project):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "..", ".x", "a/b", "a\\b", "-a", " ", "x" * 61, "ä", "a\nb", "train.csv", "CON/..", "<b>", "a "]
+    "name",
+    ["", "..", ".x", "a/b", "a\\b", "-a", " ", "x" * 61, "ä", "a\nb", "train.csv", "CON/..", "<b>", "a "],
 )
 def test_a_project_is_called_as_a_folder_can_be(client, folder, name):
     before = sorted(path.name for path in folder.iterdir())
@@ -87,16 +88,37 @@ def test_tables_that_are_not_below_the_folder_are_refused(client, project, place
 
 
 def test_real_rows_cannot_be_named_a_release_nor_be_their_own_control(client, project):
-    assert "holds the real rows" in client.post("/p/one/release", {"release": "two", "file": "train.csv"}).text
-    assert client.post("/p/one/data", {"way": "three", "train": "train.csv", "control": "train.csv"}).status == 400
-    assert "another release is called so" in client.post("/p/one/release", {"release": "given", "file": "release.csv"}).text
+    assert (
+        "holds the real rows" in client.post("/p/one/release", {"release": "two", "file": "train.csv"}).text
+    )
+    assert (
+        client.post("/p/one/data", {"way": "three", "train": "train.csv", "control": "train.csv"}).status
+        == 400
+    )
+    assert (
+        "another release is called so"
+        in client.post("/p/one/release", {"release": "given", "file": "release.csv"}).text
+    )
 
 
 def test_an_audit_is_the_command_with_a_file(client, project):
-    answer = client.post("/p/one/audit", {"release": "given", "quick": "true", "threads": "1", "seed": "5", "policy.required": "linkability"})
+    answer = client.post(
+        "/p/one/audit",
+        {"release": "given", "quick": "true", "threads": "1", "seed": "5", "policy.required": "linkability"},
+    )
     assert answer.status == 303
     command, folder = words(project)
-    assert command == ["audit", "--config", "audit.yaml", "--json", "report.json", "--html", "report.html", "--threads", "1"]
+    assert command == [
+        "audit",
+        "--config",
+        "audit.yaml",
+        "--json",
+        "report.json",
+        "--html",
+        "report.html",
+        "--threads",
+        "1",
+    ]
     text = (folder / "audit.yaml").read_text()
     assert "synthetic: ../../../release.csv" in text
     assert "seed: 5" in text
@@ -135,7 +157,13 @@ def test_a_release_counts_only_beside_the_rows_it_was_learned_from(client, proje
     """Beside other training rows an audit of it would find nothing, and say so."""
     jobs = served.desk.jobs
     for train in ("train.csv", "other.csv"):
-        finished(project, "make", title=f"of {train}", about={"out": "rows.csv", "train": train}, files={"rows.csv": "x\n"})
+        finished(
+            project,
+            "make",
+            title=f"of {train}",
+            about={"out": "rows.csv", "train": train},
+            files={"rows.csv": "x\n"},
+        )
     assert set(Rows.of(project, jobs).releases) == {"given", "of train.csv"}
     client.post("/p/one/data", {"way": "one", "data": "release.csv"})
     assert Rows.of(project, jobs).train is None
@@ -151,7 +179,17 @@ def test_a_split_is_a_command(client, project):
     assert client.post("/p/one/split", {"control": "1.5"}).status == 400
     assert client.post("/p/one/split", {"control": "0.25", "seed": "3", "by": ""}).status == 303
     command, _ = words(project)
-    assert command == ["split", "--data", str(project.below.root / "train.csv"), "--out", ".", "--control", "0.25", "--seed", "3"]
+    assert command == [
+        "split",
+        "--data",
+        str(project.below.root / "train.csv"),
+        "--out",
+        ".",
+        "--control",
+        "0.25",
+        "--seed",
+        "3",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +221,15 @@ def test_of_a_run_only_what_it_found_can_be_read(client, project, tmp_path):
     (tmp_path / "secret").write_text("secret")
     (run / "report.html").unlink()
     (run / "report.html").symlink_to(tmp_path / "secret")
-    for name in ("report.html", "job.json", "lock", "rows.csv", "..", "%2e%2e%2fproject.json", "..%2f..%2fproject.json"):
+    for name in (
+        "report.html",
+        "job.json",
+        "lock",
+        "rows.csv",
+        "..",
+        "%2e%2e%2fproject.json",
+        "..%2f..%2fproject.json",
+    ):
         assert client.get(f"/p/one/runs/{run.name}/file/{name}").status == 404
     for name in ("..", "x", "%2e%2e", "20260101"):
         assert client.get(f"/p/one/runs/{name}").status == 404
@@ -198,7 +244,13 @@ def test_a_verdict_is_shown_and_signed_and_the_bundle_holds_all(client, project)
     assert "Above threshold: &lt;b&gt;no&lt;/b&gt;." in shown
     form = client.get(f"{here}/sign").text
     seen = form.split('name="seen" value="')[1].split('"')[0]
-    said = {"seen": seen, "name": "<b>A</b>", "role": "DPO", "decision": "do not release", "reasons": "It leaks."}
+    said = {
+        "seen": seen,
+        "name": "<b>A</b>",
+        "role": "DPO",
+        "decision": "do not release",
+        "reasons": "It leaks.",
+    }
     unread = client.post(f"{here}/sign", said)
     assert unread.status == 400
     assert "say that you have read it" in unread.text
@@ -249,7 +301,9 @@ def test_run_again_asks_for_the_same(client, project):
 
 
 def test_a_form_begins_with_what_was_asked_before(client, project):
-    answer = client.post("/p/one/audit", {"release": "given", "title": "Try <one>", "policy.thresholds.inference": "0.02"})
+    answer = client.post(
+        "/p/one/audit", {"release": "given", "title": "Try <one>", "policy.thresholds.inference": "0.02"}
+    )
     run = answer.goes_to.rsplit("/", 1)[1]
     begun = client.post("/p/one/audit/begin", {"like": run})
     shown = client.get(begun.goes_to).text
@@ -270,7 +324,14 @@ def test_columns_are_inert_and_their_kinds_can_be_corrected(client, folder):
     assert "<script>" not in shown
     assert "<img" not in shown
     assert "&lt;img src=x&gt; (40)" in shown
-    fields = [("name", name), ("kind", "category"), ("name", "label"), ("kind", "category"), ("name", "code"), ("kind", "integer")]
+    fields = [
+        ("name", name),
+        ("kind", "category"),
+        ("name", "label"),
+        ("kind", "category"),
+        ("name", "code"),
+        ("kind", "integer"),
+    ]
     assert client.post("/p/one/columns", [*fields, ("drop", "code")]).status == 303
     project = Project.named(Below(folder.resolve()), "one")
     assert project.declared.columns[name].type == "category"

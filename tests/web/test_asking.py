@@ -85,7 +85,9 @@ def complete():
     try:
         return AuditRequest.read(FULL)
     except TabveilError:  # this metric has no such setting
-        return AuditRequest.read({**FULL, "metrics": ["linkability", {"name": "linkability", "n_neighbors": [3]}]})
+        return AuditRequest.read(
+            {**FULL, "metrics": ["linkability", {"name": "linkability", "n_neighbors": [3]}]}
+        )
 
 
 def test_whatever_can_be_asked_goes_through_the_form_and_comes_back():

@@ -10,7 +10,12 @@ from tabveil.web import guard
 from tabveil.web.app import routes
 from tabveil.web.guard import ENTER, MOST_BODY, MOST_FIELDS
 
-FILLED = {"project": "one", "run": "20260101-000000-000000-abcdef", "generator": "trees", "file": "report.html"}
+FILLED = {
+    "project": "one",
+    "run": "20260101-000000-000000-abcdef",
+    "generator": "trees",
+    "file": "report.html",
+}
 PATHS = [(next(iter(route.methods - {"HEAD"})), route.path) for route in routes(None)]
 READ = [path for method, path in PATHS if method == "GET"]
 DONE = [path for method, path in PATHS if method == "POST"]
@@ -21,7 +26,11 @@ def filled(path):
 
 
 def files(folder):
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".tabveil-lock"}
+    return {
+        path: path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".tabveil-lock"
+    }
 
 
 @pytest.fixture
@@ -96,7 +105,9 @@ def test_the_right_host_alone_opens(client):
     # What proxies say is not believed.
     told = ["X-Forwarded-Host: evil.example", "X-Forwarded-For: 1.2.3.4", "Forwarded: host=evil.example"]
     assert raw_status(client.host, ["GET / HTTP/1.1", own, *told, *rest]) == 200
-    assert raw_status(client.host, ["GET / HTTP/1.1", "Host: evil.example", f"X-Forwarded-{own}", *rest]) == 400
+    assert (
+        raw_status(client.host, ["GET / HTTP/1.1", "Host: evil.example", f"X-Forwarded-{own}", *rest]) == 400
+    )
 
 
 ORIGINS = [
@@ -213,9 +224,15 @@ def test_every_answer_tells_browsers_to_keep_to_themselves(served, client, proje
 
 def test_no_other_origin_may_read_and_nothing_is_upgraded(client):
     headers = {"Origin": "http://evil.example", "Access-Control-Request-Method": "GET"}
-    assert not any(name.startswith("access-control") for name in client.ask("GET", "/", headers=headers).headers)
+    assert not any(
+        name.startswith("access-control") for name in client.ask("GET", "/", headers=headers).headers
+    )
     lines = ["GET / HTTP/1.1", f"Host: {client.host}", f"Cookie: {client.cookie}", "Upgrade: websocket"]
-    lines += ["Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
+    lines += [
+        "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    ]
     connection = raw_status(client.host, [*lines[:3], "Connection: close", *lines[3:]])
     assert connection != 101
 
@@ -235,7 +252,12 @@ def test_bodies_have_an_end(client):
 
 def test_a_body_that_never_comes_is_not_waited_for(client, monkeypatch):
     monkeypatch.setattr(guard, "BODY_SECONDS", 0.1)
-    lines = ["POST /projects HTTP/1.1", f"Host: {client.host}", f"Cookie: {client.cookie}", "Content-Length: 9"]
+    lines = [
+        "POST /projects HTTP/1.1",
+        f"Host: {client.host}",
+        f"Cookie: {client.cookie}",
+        "Content-Length: 9",
+    ]
     lines += [f"Origin: http://{client.host}", "Content-Type: application/x-www-form-urlencoded"]
     assert raw_status(client.host, lines) == 400
 
@@ -262,7 +284,9 @@ def test_an_error_page_says_nothing_of_what_went_wrong(folder, monkeypatch, capf
 
 def test_what_cannot_be_parsed_is_refused_in_order(client):
     for line in ("GET /\x01 HTTP/1.1", "nonsense", "GET /%00 HTTP/1.1", "GET /p/%2e%2e HTTP/1.1"):
-        status, found = raw(client.host, [line, f"Host: {client.host}", f"Cookie: {client.cookie}", "Connection: close"])
+        status, found = raw(
+            client.host, [line, f"Host: {client.host}", f"Cookie: {client.cookie}", "Connection: close"]
+        )
         assert status is None or 400 <= status < 500
         assert b"Traceback" not in found
 

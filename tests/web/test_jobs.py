@@ -1,12 +1,12 @@
 """Jobs live in folders: whoever looks sees the same, and nothing is lost with a server."""
 
 import fcntl
-import os
 import signal
 import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from supplies.daemons import waited_for
@@ -35,7 +35,9 @@ def jobs(project):
 
 
 def asked(*words, **more):
-    return Asked(kind="audit", title="something", commands=(words or ("policy", "--out", "policy.yaml"),), **more)
+    return Asked(
+        kind="audit", title="something", commands=(words or ("policy", "--out", "policy.yaml"),), **more
+    )
 
 
 @contextmanager
@@ -78,7 +80,15 @@ def test_commands_follow_one_another_until_one_fails(project, jobs):
 def test_codes_of_a_verdict_are_no_fault(project):
     folder = new_folder(project)
     runner.write(folder / runner.JOB, {"kind": "audit", "title": "t", "commands": [], "fine": [0, 1, 3]})
-    for code, state in ((0, "done"), (1, "done"), (3, "done"), (2, "failed"), (70, "failed"), (130, "cancelled"), (137, "failed")):
+    for code, state in (
+        (0, "done"),
+        (1, "done"),
+        (3, "done"),
+        (2, "failed"),
+        (70, "failed"),
+        (130, "cancelled"),
+        (137, "failed"),
+    ):
         runner.write(folder / runner.ENDED, {"code": code})
         assert Run.read(folder).state == state
 
@@ -101,7 +111,16 @@ def waiting(project, number, **more):
     found = []
     for _ in range(number):
         folder = new_folder(project)
-        plain = {"kind": "x", "title": "x", "commands": [], "fine": [0], "light": False, "at": "", "about": {}, **more}
+        plain = {
+            "kind": "x",
+            "title": "x",
+            "commands": [],
+            "fine": [0],
+            "light": False,
+            "at": "",
+            "about": {},
+            **more,
+        }
         runner.write(folder / runner.JOB, plain)
         found.append(Run.read(folder))
     return found
@@ -212,7 +231,7 @@ for _ in range(3000):
 @pytest.fixture
 def sleeper(project):
     (job,) = waiting(project, 1)
-    source = os.path.dirname(os.path.dirname(os.path.dirname(runner.__file__)))
+    source = str(Path(runner.__file__).parents[2])
     words = [sys.executable, "-c", SLEEPER, str(job.folder), source]
     with subprocess.Popen(words, start_new_session=True) as process:
         waited_for(lambda: job.state == "running" and (job.folder / runner.STARTED).exists())

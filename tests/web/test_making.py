@@ -22,7 +22,9 @@ def test_a_form_that_is_left_as_it_is_asks_for_nothing_in_particular(generator):
 
 
 def test_what_is_set_stands_in_a_file_that_the_command_reads(tmp_path):
-    said = asked("aim", setting__epsilon="2", setting__workload="age,sex", seed="3", rows="50", identifiers="drop")
+    said = asked(
+        "aim", setting__epsilon="2", setting__workload="age,sex", seed="3", rows="50", identifiers="drop"
+    )
     path = tmp_path / "release.yaml"
     path.write_text(making.file(said))
     found = configuration.read(path)

@@ -16,7 +16,10 @@ SAID = {"name": "A. Officer", "role": "DPO", "decision": "release", "reasons": "
 def run(tmp_path):
     folder = tmp_path / "one" / "runs" / "20260101-000000-000000-abcdef"
     folder.mkdir(parents=True)
-    report = {"verdict": {"state": "within threshold"}, "inputs": {"synthetic": {"sha256": "ab" * 32}, "train": {"sha256": None}}}
+    report = {
+        "verdict": {"state": "within threshold"},
+        "inputs": {"synthetic": {"sha256": "ab" * 32}, "train": {"sha256": None}},
+    }
     (folder / "report.json").write_text(json.dumps(report))
     (folder / "report.html").write_text("<p>page</p>")
     (folder / "audit.yaml").write_text("seed: 1\n")
@@ -32,7 +35,12 @@ def test_it_holds_who_what_when_and_the_digests(run):
     sign(run)
     ((name, found),) = signing.of_run(run.parents[1], run.name)
     assert name == f"{run.name}-1.json"
-    assert (found.name, found.role, found.decision, found.verdict) == ("A. Officer", "DPO", "release", "within threshold")
+    assert (found.name, found.role, found.decision, found.verdict) == (
+        "A. Officer",
+        "DPO",
+        "release",
+        "within threshold",
+    )
     assert found.date.startswith(f"{dt.datetime.now(tz=dt.UTC):%Y-}")
     expected = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in run.iterdir()}
     assert dict(found.digests) == expected

@@ -36,7 +36,13 @@ def schema(
 
 
 def _overview(
-    file: Path, missing: tuple[str, ...], json: Path | None, schema: Path | None, out: Path | None, *, force: bool
+    file: Path,
+    missing: tuple[str, ...],
+    json: Path | None,
+    schema: Path | None,
+    out: Path | None,
+    *,
+    force: bool,
 ) -> None:
     """Write what one sees of each column, read as a schema says."""
     import json as dialect
@@ -45,7 +51,9 @@ def _overview(
     from tabveil.tables.reading.overview import overview
 
     if json is None:
-        raise ParameterError("--schema", "goes with --json: a file of types is what this command writes else.")
+        raise ParameterError(
+            "--schema", "goes with --json: a file of types is what this command writes else."
+        )
     if out is not None:
         raise ParameterError("--out", "and --json write different things; ask for one of them.")
     place = files.destination("--json", json, force=force, not_over=[file, schema])

@@ -37,7 +37,9 @@ def serve(
     served = Served(folder, port=port, at_once=at_once, failed=lambda error: _complain(screen, error))
     Screen().say(f"tabveil serves {folder} on this machine alone. Open it by this link, which is good once:")
     Screen().say(served.link)
-    Screen().say("Ctrl-C ends the server; jobs that run go on, and are there when it starts again.", style="dim")
+    Screen().say(
+        "Ctrl-C ends the server; jobs that run go on, and are there when it starts again.", style="dim"
+    )
     if browser:
         open_browser(served.link)
     served.run()
@@ -56,10 +58,11 @@ def register(app: typer.Typer) -> None:
     app.command(
         help="Open the audit as pages in a browser, for people who do not use a terminal.\n\n"
         "Choose files below the folder, say who attacks and what is accepted, watch the audit run, read its "
-        "report, compare releases and sign one. Nothing leaves this machine: the server listens on 127.0.0.1, "
-        "files are read where they lie, and the link that is shown opens the pages for one browser, once.\n\n"
-        "A project is a folder in that folder: what was asked, as files that the other commands read, what was "
-        "found, and who signed. What runs is a process of its own; closing the browser or ending the server "
+        "report, compare releases and sign one. Nothing leaves this machine: the server listens on "
+        "127.0.0.1, files are read where they lie, and the link that is shown opens the pages for one "
+        "browser, once.\n\n"
+        "A project is a folder in that folder: what was asked, as files that the other commands read, what "
+        "was found, and who signed. What runs is a process of its own; closing the browser or ending the server "
         "loses nothing. Needs the extra [bold]web[/] (pip install 'tabveil\\[web]'), and Linux or macOS.",
         epilog="Examples:\n\n[cyan]tabveil serve --folder data[/]\n\n"
         "[cyan]tabveil serve --folder data --port 8000 --no-browser[/]\n\n"

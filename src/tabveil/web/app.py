@@ -85,7 +85,8 @@ def _entering(desk: Desk) -> Callable[[Request], Response]:
             raise Refused(403)
         page = (
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>tabveil</title>'
-            '<link rel="icon" href="/icon.svg"><meta name="color-scheme" content="light dark"><meta http-equiv="refresh" content="0;url=/"></head>'
+            '<link rel="icon" href="/icon.svg"><meta name="color-scheme" content="light dark">'
+            '<meta http-equiv="refresh" content="0;url=/"></head>'
             '<body><p><a href="/">Open the pages</a></p></body></html>'
         )
         answer = HTMLResponse(page, headers={"referrer-policy": "no-referrer"})

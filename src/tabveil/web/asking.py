@@ -183,7 +183,7 @@ def templates() -> dict[str, Policy]:
 
 
 def plain(form: Form, columns: Sequence[str], tables: Mapping[str, Path | str]) -> dict[str, Any]:
-    """Return plain data that ask for what a form asks for, as a file would; ``tables`` are the paths in it."""
+    """Return plain data that ask for what a form asks for, as a file would, with the paths of ``tables``."""
     said: dict[str, Any] = {key: str(value) for key, value in tables.items()}
     said["policy"] = _policy(form)
     for name in ROLES:
@@ -211,7 +211,7 @@ def words(request: AuditRequest) -> tuple[str, ...]:
 
 
 def request_file(said: Mapping[str, Any], folder: Path) -> tuple[AuditRequest, str]:
-    """Return the request that plain data with full paths ask for, and the file in a folder that repeats it."""
+    """Return the request of plain data with full paths, and the file in a folder that repeats it."""
     request = _request(said)
     asked = {
         key: os.path.relpath(value, folder) if key in (*TABLES, "schema", "shadow") else value
@@ -232,7 +232,9 @@ def _value(form: Form, name: str) -> Any:  # noqa: ANN401 - as a file would say 
     if text in {USUAL, "usual"}:
         return None
     if name == "auxiliary":
-        return [tuple(map(list, pair)) for pair in values.read(name, "pairs", ";".join(lines(form, name)), _PAIRS)]
+        return [
+            tuple(map(list, pair)) for pair in values.read(name, "pairs", ";".join(lines(form, name)), _PAIRS)
+        ]
     if option.switches:
         found = values.read("audit", name, text, bool)
         return None if found is AuditRequest.model_fields[name].default and name not in ON_A_PAGE else found
@@ -274,7 +276,13 @@ def _field(
             name=name, label=label, kind="choice", help=option.help, value=value,
             choices=choices_of(("auto", "cpu", "cuda")),
         )  # fmt: skip
-    text = "\n".join(map(_pair_text, value or ())) if name == "auxiliary" else written(value) if value != default else ""
+    text = (
+        "\n".join(map(_pair_text, value or ()))
+        if name == "auxiliary"
+        else written(value)
+        if value != default
+        else ""
+    )
     return Field(
         name=name,
         label=label,

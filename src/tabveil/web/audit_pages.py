@@ -69,11 +69,17 @@ class AuditPages:
         if not 0 < len(name) <= _LONGEST:
             raise ParameterError("name", f"must have 1 to {_LONGEST} characters.")
         jobs = self.desk.jobs.of(project.folder)
-        made = {job.asked.title for job in jobs if job.asked.kind == "make" and job.state not in {"failed", "cancelled", "killed"}}
+        made = {
+            job.asked.title
+            for job in jobs
+            if job.asked.kind == "make" and job.state not in {"failed", "cancelled", "killed"}
+        }
         if name in {*project.file.releases, *made}:
             raise ParameterError("name", "another release is called so; give it another name.")
         if len(project.file.releases) >= MOST_RELEASES:
-            raise ParameterError("name", f"there are {MOST_RELEASES} releases already; begin another project.")
+            raise ParameterError(
+                "name", f"there are {MOST_RELEASES} releases already; begin another project."
+            )
 
     def generator(self, request: Request, error: str = "") -> Response:
         """Show the settings of a generator."""
@@ -102,7 +108,9 @@ class AuditPages:
         try:
             rows, name = Rows.of(project, self.desk.jobs), one(form, "release")
             if rows.train is None:
-                raise ParameterError("train", "there are no rows to learn from yet: choose tables, hold back rows.")
+                raise ParameterError(
+                    "train", "there are no rows to learn from yet: choose tables, hold back rows."
+                )
             self._require_new(project, name)
             schema = None if project.schema is None else "../../schema.yaml"
             said = making.asked(generator, form, schema=schema, missing=project.file.missing)
@@ -110,7 +118,9 @@ class AuditPages:
             write_text(folder / "release.yaml", making.file(said))
             words = ("synthesize", "--data", str(rows.train), "--config", "release.yaml", "--out", making.OUT)
             about = {"out": making.OUT, "train": self.desk.below.name(rows.train), "generator": generator}
-            job = self.desk.jobs.ask(folder, Asked(kind="make", title=name, commands=(words,), makes=(making.OUT,), about=about))
+            job = self.desk.jobs.ask(
+                folder, Asked(kind="make", title=name, commands=(words,), makes=(making.OUT,), about=about)
+            )
         except TabveilError as fault:
             return self.generator(request, error=str(fault))
         return go_to("p", project.name, "runs", job.name)
@@ -132,7 +142,9 @@ class AuditPages:
             project=project,
             rows=rows,
             columns=columns,
-            release=verbatim(form, "release") or request.query_params.get("release", "") or self._latest(project, rows),
+            release=verbatim(form, "release")
+            or request.query_params.get("release", "")
+            or self._latest(project, rows),
             form=shown.filled(form) if error else shown,
             metrics=[(name, explain(kind), name in usual) for name, kind in METRICS.items()],
             role_names=[(name, label_of(name), asking.told(name)) for name in asking.ROLES],
@@ -144,7 +156,7 @@ class AuditPages:
         """Return the release that was not audited yet, or the last one."""
         audited = {job.asked.about.get("release") for job in self.desk.jobs.of(project.folder)}
         fresh = [name for name in rows.releases if name not in audited]
-        return next(iter([*fresh, *reversed(rows.releases)]), "")
+        return next(iter([*fresh, *reversed(list(rows.releases))]), "")
 
     def _earlier(self, project: Project, request: Request) -> dict[str, Any]:
         """Return what the form begins with: an earlier request, or a policy that accepts so much."""
@@ -168,9 +180,11 @@ class AuditPages:
 
     def begin_with(self, request: Request) -> Response:
         """Open the form with what was asked earlier."""
-        project, form = self.desk.project(request), form_of(request)
+        form = form_of(request)
         said = {key: one(form, key) for key in ("like", "accept") if one(form, key)}
-        return RedirectResponse(f"{request.url.path.removesuffix('/begin')}?{urlencode(said)}", status_code=303)
+        return RedirectResponse(
+            f"{request.url.path.removesuffix('/begin')}?{urlencode(said)}", status_code=303
+        )
 
     def start(self, request: Request) -> Response:
         """Start an audit."""
@@ -201,10 +215,24 @@ class AuditPages:
         folder = new_folder(project.folder)
         requested, text = asking.request_file(said, folder)
         write_text(folder / REQUEST, text)
-        words = ("audit", "--config", REQUEST, "--json", "report.json", "--html", "report.html", *asking.words(requested))
+        words = (
+            "audit",
+            "--config",
+            REQUEST,
+            "--json",
+            "report.json",
+            "--html",
+            "report.html",
+            *asking.words(requested),
+        )
         about = {"release": release}
         makes = ("report.json", "report.html")
         asked = Asked(
-            kind="audit", title=f"Audit {release}", commands=(words,), fine=(0, 1, 3), makes=makes, about=about
+            kind="audit",
+            title=f"Audit {release}",
+            commands=(words,),
+            fine=(0, 1, 3),
+            makes=makes,
+            about=about,
         )
         return self.desk.jobs.ask(folder, asked)

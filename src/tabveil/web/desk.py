@@ -48,7 +48,15 @@ class Desk:
             raise Refused(404) from None
         return found
 
-    def page(self, request: Request, template: str, *, error: str = "", status: int = 200, **parts: Any) -> Response:  # noqa: ANN401 - whatever the template writes
+    def page(
+        self,
+        request: Request,
+        template: str,
+        *,
+        error: str = "",
+        status: int = 200,
+        **parts: Any,  # noqa: ANN401 - whatever the template writes
+    ) -> Response:
         """Answer with a page; ``error`` says what was wrong with a form."""
         text = html.filled(
             template,

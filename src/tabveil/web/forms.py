@@ -77,7 +77,9 @@ def setting_field(name: str, setting: SettingType, value: object = MISSING) -> F
     help_text = f"{begin(values.expected(setting.hint))}; {written(usual) or 'nothing'} if left as it is."
     options = _options(setting.hint)
     if options:
-        return Field(name=name, label=label_of(name), kind="choice", value=said, choices=options, help=help_text)
+        return Field(
+            name=name, label=label_of(name), kind="choice", value=said, choices=options, help=help_text
+        )
     long = _holds_mappings(setting.hint)
     return Field(
         name=name,
@@ -139,7 +141,9 @@ def _holds_mappings(hint: Any) -> bool:  # noqa: ANN401 - whatever type a settin
     if get_origin(hint) in {Union, UnionType}:
         return any(_holds_mappings(part) for part in get_args(hint) if part is not NoneType)
     inner = get_args(hint)
-    return get_origin(hint) is Mapping or (get_origin(hint) is tuple and bool(inner) and _holds_mappings(inner[0]))
+    return get_origin(hint) is Mapping or (
+        get_origin(hint) is tuple and bool(inner) and _holds_mappings(inner[0])
+    )
 
 
 def choices_of(names: Iterable[str]) -> tuple[Choice, ...]:

@@ -52,8 +52,10 @@ SENTENCES: Mapping[int, tuple[str, str]] = {
     400: ("This request is not one for these pages", "Open them by the address that the terminal shows."),
     403: (
         "This page is closed",
-        "Open it by the link that the terminal shows. Each link opens the pages once; 'Open another browser' "
-        "on the first page makes a new one, and so does a new start of tabveil serve.",
+        (
+            "Open it by the link that the terminal shows. Each link opens the pages once; 'Open another "
+            "browser' on the first page makes a new one, and so does a new start of tabveil serve."
+        ),
     ),
     404: ("There is nothing here", "It may have been moved or deleted."),
     405: ("There is nothing here", "It may have been moved or deleted."),
@@ -96,8 +98,6 @@ class Guard:
 
         self._busy += 1
         try:
-            if self._busy > MOST_AT_ONCE:
-                raise Refused(503)
             await self._let_in(scope, receive, answer)
         except Refused as refused:
             await _say(refused.status, answer)
@@ -109,6 +109,8 @@ class Guard:
             self._busy -= 1
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._busy > MOST_AT_ONCE:
+            raise Refused(503)
         headers = _once(scope["headers"])
         if headers.get("host") != self._host or not scope["raw_path"].startswith(b"/"):
             raise Refused(400)
@@ -131,7 +133,7 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _session(self, cookies: str) -> tuple[str, str]:
-        """Return the session and what its forms must bring; others on this machine may have set cookies, too."""
+        """Return the session and what its forms must bring; others on this machine may set cookies."""
         for part in cookies.split(";")[:_MOST_COOKIES]:
             name, _, value = part.strip().partition("=")
             if name == self.cookie and (expected := self._keys.form_token(value)) is not None:

@@ -12,7 +12,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,8 +44,9 @@ _LIGHT_AT_ONCE = 2
 class Asked:
     """What a job is to do: commands, each the words after ``tabveil``, and the exit codes that are no fault.
 
-    ``makes`` are the files without which it was not done, whatever the code says: Python, interrupted while it
-    starts, ends with the code of a verdict. ``light`` ones take seconds and do not wait for others. ``about`` is what pages want to know of it.
+    ``makes`` are the files without which it was not done, whatever the code says: Python, interrupted while
+    it starts, ends with the code of a verdict. ``light`` ones take seconds and do not wait for others.
+    ``about`` is what pages want to know of it.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""A release as a form: any generator that there is, with its settings, and the file that asks for the same."""
+"""A release as a form: any generator that there is, with its settings, and the file that asks for it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +30,12 @@ def fields_around() -> tuple[Field, ...]:
     usual = ("", "as usual")
     return (
         Field(name="rows", label="Rows", kind="number", help="How many rows to draw; as many as the data."),
-        Field(name="seed", label="Seed", kind="number", help="Same seed, same rows; left out: 0, or a secret one."),
+        Field(
+            name="seed",
+            label="Seed",
+            kind="number",
+            help="Same seed, same rows; left out: 0, or a secret one.",
+        ),
         Field(
             name="rare_labels",
             label="Rare labels",
@@ -50,17 +55,7 @@ def fields_around() -> tuple[Field, ...]:
 
 def asked(generator: str, form: Form, *, schema: str | None, missing: tuple[str, ...]) -> dict[str, Any]:
     """Return what a form asks for, as a file says it; what is left as it is does not stand there."""
-    kind = GENERATORS.find("generator", generator)
-    settings: dict[str, Any] = {}
-    for name, setting in synthesizing.settings_for_users(kind).items():
-        if f"{OWN}{name}" not in form:
-            continue
-        given = read_setting(name, setting, one(form, f"{OWN}{name}"))
-        if given == "" and setting.default != "":
-            continue
-        value = values.read(generator, name, given, setting.hint)
-        if value != setting.default:
-            settings[name] = value
+    settings = _settings(generator, form)
     said: dict[str, Any] = {"generator": generator}
     if settings:
         said["settings"] = settings
@@ -77,6 +72,20 @@ def asked(generator: str, form: Form, *, schema: str | None, missing: tuple[str,
     synthesizing.choose(generator, settings)
     configuration.read(said)
     return said
+
+
+def _settings(generator: str, form: Form) -> dict[str, Any]:
+    """Read those settings of a generator that are not as usual."""
+    found: dict[str, Any] = {}
+    known = synthesizing.settings_for_users(GENERATORS.find("generator", generator))
+    for name, setting in known.items():
+        given = read_setting(name, setting, one(form, f"{OWN}{name}"))
+        if f"{OWN}{name}" not in form or (given == "" and setting.default != ""):
+            continue
+        value = values.read(generator, name, given, setting.hint)
+        if value != setting.default:
+            found[name] = value
+    return found
 
 
 def file(said: Mapping[str, Any]) -> str:

@@ -10,11 +10,12 @@ from starlette.responses import Response
 from tabveil.core.settings import values
 from tabveil.core.storage.files import Unreadable, read_json
 from tabveil.errors import ParameterError, TabveilError
+from tabveil.tables.reading import declare
 from tabveil.tables.reading.files import ending_of_parts
 from tabveil.tables.reading.infer import TypeName
 from tabveil.web import signing
 from tabveil.web.desk import Desk, form_of, go_to
-from tabveil.web.forms import lines, one, verbatim
+from tabveil.web.forms import Form, lines, one, verbatim
 from tabveil.web.jobs import Asked, Run, new_folder
 from tabveil.web.keys import LINK_SECONDS
 from tabveil.web.projects import Project, ProjectFile, Rows
@@ -86,8 +87,8 @@ class ProjectPages:
         file = project.file
         if error:
             form = form_of(request)
-            said = {name: verbatim(form, name) for name in ("data", "train", "control")}
-            file = ProjectFile(**said, missing=lines(form, "missing"))
+            data, train, control = (verbatim(form, name) for name in ("data", "train", "control"))
+            file = ProjectFile(data=data, train=train, control=control, missing=lines(form, "missing"))
         return self.desk.page(
             request, "data.html.j2", error=error, project=project, file=file, tables=self.desk.below.tables()
         )
@@ -120,8 +121,8 @@ class ProjectPages:
         words += [word for text in file.missing for word in ("--missing", text)]
         words += ["--schema", str(project.schema)] if project.schema else []
         asked = Asked(
-            kind="look", title=f"Look at {file.data or file.train}", commands=(tuple(words),), makes=(LOOKED,), light=True,
-            about={"table": file.data or file.train},
+            kind="look", title=f"Look at {file.data or file.train}", commands=(tuple(words),),
+            makes=(LOOKED,), light=True, about={"table": file.data or file.train},
         )  # fmt: skip
         return self.desk.jobs.ask(new_folder(project.folder), asked)
 
@@ -146,24 +147,7 @@ class ProjectPages:
         """Write the file of column types, and look again."""
         project, form = self.desk.project(request), form_of(request)
         try:
-            seen = looked(self.desk, project)
-            if seen is None:
-                raise TabveilError("the table was not read yet; wait until it is.")
-            found = {column["name"]: column["kind"] for column in seen["columns"]}
-            earlier = project.declared
-            said = dict(zip(form.get("name", ()), form.get("kind", ()), strict=True))
-            if said.keys() - found.keys():
-                raise TabveilError("the table has other columns by now; look at it again.")
-            columns: dict[str, Any] = {}
-            for name, kind in said.items():
-                before = earlier.columns.get(name)
-                if before is not None and before.type == kind:
-                    columns[name] = before.model_dump(mode="json", exclude_defaults=True)
-                elif kind != found[name]:
-                    columns[name] = {"type": kind}
-            kept: dict[str, Any] = earlier.model_dump(mode="json", exclude_defaults=True, exclude={"columns"})
-            kept |= {"drop": list(form.get("drop", ())), "person": verbatim(form, "person") or None}
-            asked = {key: value for key, value in {**kept, "columns": columns}.items() if value}
+            asked = corrected(form, looked(self.desk, project), project.declared)
             if asked or project.schema is not None:
                 project.declare(asked)
         except (TabveilError, ValueError) as fault:
@@ -205,7 +189,17 @@ class ProjectPages:
             by = verbatim(form, "by")
             folder = new_folder(project.folder)
             ending = ending_of_parts(data)
-            words = ["split", "--data", str(data), "--out", ".", "--control", f"{share:g}", "--seed", str(seed)]
+            words = [
+                "split",
+                "--data",
+                str(data),
+                "--out",
+                ".",
+                "--control",
+                f"{share:g}",
+                "--seed",
+                str(seed),
+            ]
             words += ["--by", by] if by else []
             parts = {part: f"{part}{ending}" for part in ("train", "control")}
             asked = Asked(
@@ -216,6 +210,26 @@ class ProjectPages:
         except TabveilError as fault:
             return self.split(request, error=str(fault))
         return go_to("p", project.name, "runs", job.name)
+
+
+def corrected(form: Form, seen: Mapping[str, Any] | None, earlier: declare.SchemaFile) -> dict[str, Any]:
+    """Return the types of columns as a form corrects them; what was right is not said."""
+    if seen is None:
+        raise TabveilError("the table was not read yet; wait until it is.")
+    found = {column["name"]: column["kind"] for column in seen["columns"]}
+    said = dict(zip(form.get("name", ()), form.get("kind", ()), strict=True))
+    if said.keys() - found.keys():
+        raise TabveilError("the table has other columns by now; look at it again.")
+    columns: dict[str, Any] = {}
+    for name, kind in said.items():
+        before = earlier.columns.get(name)
+        if before is not None and before.type == kind:
+            columns[name] = before.model_dump(mode="json", exclude_defaults=True)
+        elif kind != found[name]:
+            columns[name] = {"type": kind}
+    kept: dict[str, Any] = earlier.model_dump(mode="json", exclude_defaults=True, exclude={"columns"})
+    kept |= {"drop": list(form.get("drop", ())), "person": verbatim(form, "person") or None}
+    return {key: value for key, value in {**kept, "columns": columns}.items() if value}
 
 
 def last_look(desk: Desk, project: Project) -> Run | None:
@@ -245,5 +259,3 @@ def column_names(desk: Desk, project: Project) -> list[str]:
     """Return the names of the columns, as far as they are known."""
     found = looked(desk, project)
     return [] if found is None else [column["name"] for column in found["columns"]]
-
-

@@ -1,7 +1,7 @@
 """A project is a folder: what was asked, what was found, who signed. There is nothing else to it.
 
-``project.json`` says which tables it is about; ``schema.yaml`` the types of columns; every job has a folder in
-``runs``, every signature a file in ``signed``.
+``project.json`` says which tables it is about; ``schema.yaml`` the types of columns; every job has a folder
+in ``runs``, every signature a file in ``signed``.
 """
 
 import datetime as dt
@@ -17,7 +17,7 @@ from tabveil.core.storage.files import Unreadable, read_json, write_text
 from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.tables.reading import declare
-from tabveil.web.jobs import Run, Jobs
+from tabveil.web.jobs import Jobs, Run
 from tabveil.web.places import OURS, PROJECT, Below
 
 SCHEMA = "schema.yaml"
@@ -62,7 +62,8 @@ class Project:
         name = name.strip()
         if not _NAME.fullmatch(name):
             raise ParameterError(
-                "name", "must have 1 to 60 letters from A to Z, digits, spaces, '-' or '_', and begin with one."
+                "name",
+                "must have 1 to 60 letters from A to Z, digits, spaces, '-' or '_', and begin with one.",
             )
         folder = below.root / name
         try:
@@ -155,11 +156,15 @@ class Rows:
         done = [job for job in jobs.of(project.folder) if job.state == "done"]
         train, control = file.train, file.control
         if file.data:
-            parted = next((job for job in done if job.asked.kind == "split" and job.asked.about["data"] == file.data), None)
+            parted = next(
+                (job for job in done if job.asked.kind == "split" and job.asked.about["data"] == file.data),
+                None,
+            )
             train, control = ("", "")
             if parted is not None:
                 train, control = (
-                    project.below.name(parted.folder / parted.asked.about[part]) for part in ("train", "control")
+                    project.below.name(parted.folder / parted.asked.about[part])
+                    for part in ("train", "control")
                 )
         made = {
             job.asked.title: project.below.name(job.folder / job.asked.about["out"])

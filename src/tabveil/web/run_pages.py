@@ -80,9 +80,7 @@ class RunPages:
         state = job.state
         if state in OVER:
             return HTMLResponse("", headers={"x-over": "yes"})
-        return self.desk.page(
-            request, "progress.html.j2", job=job, state=state, **self._how_far(job, state)
-        )
+        return self.desk.page(request, "progress.html.j2", job=job, state=state, **self._how_far(job, state))
 
     def _how_far(self, job: Run, state: State) -> dict[str, Any]:
         """Return what is told of a run that is not over."""
@@ -105,9 +103,9 @@ class RunPages:
     def again(self, request: Request) -> Response:
         """Ask for the same once more."""
         project, job = self._run(request)
+        if job.state not in OVER:
+            return self.run(request, error="it has not ended yet.")
         try:
-            if job.state not in OVER:
-                raise TabveilError("it has not ended yet.")
             folder = new_folder(project.folder)
             for name in ("audit.yaml", "release.yaml"):
                 if (job.folder / name).is_file():
@@ -198,7 +196,9 @@ class RunPages:
             for job in self.desk.jobs.of(project.folder)
             if job.asked.kind == "audit" and job.state == "done" and (verdict := verdict_of(job)) is not None
         ]
-        return self.desk.page(request, "compare.html.j2", error=error, project=project, done=done[:MOST_COMPARED])
+        return self.desk.page(
+            request, "compare.html.j2", error=error, project=project, done=done[:MOST_COMPARED]
+        )
 
     def side_by_side(self, request: Request) -> Response:
         """Set reports side by side."""
@@ -215,7 +215,11 @@ class RunPages:
             titles = ", ".join(name.removesuffix(".json") for name in names)
             makes = ("compare.html",)
             asked = Asked(
-                kind="compare", title=f"Compare {titles}"[:200], commands=(tuple(words),), makes=makes, light=True
+                kind="compare",
+                title=f"Compare {titles}"[:200],
+                commands=(tuple(words),),
+                makes=makes,
+                light=True,
             )
             job = self.desk.jobs.ask(folder, asked)
         except TabveilError as fault:
@@ -255,11 +259,16 @@ class RunPages:
             case "tune":
                 commands = (("tune", "--config", config, "--store", store, *shown),)
             case "benchmark":
-                commands = (("benchmark", "run", config, "--store", store), ("benchmark", "report", store, *shown))
+                commands = (
+                    ("benchmark", "run", config, "--store", store),
+                    ("benchmark", "report", store, *shown),
+                )
             case _:
                 commands = (self._pipeline(project, config, verbatim(form, "data"), shown),)
         (project.folder / "stores").mkdir(exist_ok=True)
-        asked = Asked(kind=kind, title=f"{kind} {name}"[:200], commands=commands, fine=(0, 1, 3), makes=_REPORT)
+        asked = Asked(
+            kind=kind, title=f"{kind} {name}"[:200], commands=commands, fine=(0, 1, 3), makes=_REPORT
+        )
         return new_folder(project.folder), asked
 
     def _pipeline(self, project: Project, config: str, data: str, shown: tuple[str, ...]) -> tuple[str, ...]:
@@ -269,7 +278,9 @@ class RunPages:
             raise ParameterError("data", "choose the real rows.")
         control = () if data or rows.control is None else ("--control", str(rows.control))
         schema = () if data or project.schema is None else ("--schema", str(project.schema))
-        missing = tuple(word for text in project.file.missing for word in ("--missing", text)) if not data else ()
+        missing = (
+            tuple(word for text in project.file.missing for word in ("--missing", text)) if not data else ()
+        )
         return ("pipeline", "--config", config, "--data", str(real), *control, *schema, *missing,
                 "--out", "rows.csv", *shown)  # fmt: skip
 
@@ -306,4 +317,3 @@ def _names(titles: Sequence[str]) -> list[str]:
 
 def _plain(name: str) -> str:
     return name.replace(" ", "-")
-

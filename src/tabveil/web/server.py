@@ -94,7 +94,8 @@ class Served:
 
 def open_browser(link: str) -> None:
     """Open a browser by a file that only its owner can read: others on this machine see command lines."""
-    page = f'<!DOCTYPE html><meta charset="utf-8"><title>tabveil</title><meta http-equiv="refresh" content="0;url={link}">'
+    head = '<!DOCTYPE html><meta charset="utf-8"><title>tabveil</title>'
+    page = f'{head}<meta http-equiv="refresh" content="0;url={link}">'
     with NamedTemporaryFile("w", suffix=".html", prefix="tabveil-", delete=False, encoding="utf-8") as file:
         file.write(page)
     place = Path(file.name)
