@@ -62,8 +62,9 @@ def register(app: typer.Typer) -> None:
         "127.0.0.1, files are read where they lie, and the link that is shown opens the pages for one "
         "browser, once.\n\n"
         "A project is a folder in that folder: what was asked, as files that the other commands read, what "
-        "was found, and who signed. What runs is a process of its own; closing the browser or ending the server "
-        "loses nothing. Needs the extra [bold]web[/] (pip install 'tabveil\\[web]'), and Linux or macOS.",
+        "was found, and who signed. What runs is a process of its own; closing the browser or ending the "
+        "server loses nothing. Needs the extra [bold]web[/] (pip install 'tabveil\\[web]'), and Linux or "
+        "macOS.",
         epilog="Examples:\n\n[cyan]tabveil serve --folder data[/]\n\n"
         "[cyan]tabveil serve --folder data --port 8000 --no-browser[/]\n\n"
         "From another machine, through SSH: [cyan]ssh -L 8000:127.0.0.1:8000 HOST[/], and there "

@@ -171,13 +171,13 @@ class Jobs:
         assert found is not None
         return found
 
-    def of(self, project: Path) -> list[Run]:
+    def of(self, project: Path, *, most: int = MOST_KEPT) -> list[Run]:
         """Return the jobs of a project, the latest first."""
         try:
             names = sorted((item.name for item in (project / RUNS).iterdir()), reverse=True)
         except OSError:
             return []
-        found = (Run.read(project / RUNS / name) for name in names[:MOST_KEPT])
+        found = (Run.read(project / RUNS / name) for name in names[:most])
         return [job for job in found if job is not None]
 
     def open(self) -> list[Run]:

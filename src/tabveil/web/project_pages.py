@@ -39,7 +39,7 @@ class ProjectPages:
                 tables = project.file.data or project.file.train or "none chosen yet"
             except TabveilError as fault:
                 tables = str(fault)
-            found.append((project, tables, next(iter(self.desk.jobs.of(project.folder)), None)))
+            found.append((project, tables, next(iter(self.desk.jobs.of(project.folder, most=1)), None)))
         minutes = int(LINK_SECONDS // 60)
         return self.desk.page(
             request, "projects.html.j2", error=error, projects=found, link=link, minutes=minutes,
