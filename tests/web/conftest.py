@@ -35,3 +35,9 @@ def served(folder):
 def client(served):
     """A browser that came in by the link."""
     return Client(served.link).enter()
+
+
+@pytest.fixture(autouse=True)
+def _own_key(tmp_path_factory, monkeypatch):
+    """Keep the key by which jobs are known as one's own out of the home of whoever runs the tests."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))

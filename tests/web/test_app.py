@@ -160,8 +160,8 @@ def test_a_release_counts_only_beside_the_rows_it_was_learned_from(client, proje
         finished(
             project,
             "make",
-            title=f"of {train}",
-            about={"out": "rows.csv", "train": train},
+            title="x",
+            about={"out": "rows.csv", "train": train, "release": f"of {train}"},
             files={"rows.csv": "x\n"},
         )
     assert set(Rows.of(project, jobs).releases) == {"given", "of train.csv"}
@@ -349,3 +349,29 @@ def test_a_project_file_that_was_damaged_stops_nothing_else(client, project):
     assert answer.status == 200
     assert "cannot be read" in answer.text
     assert client.get("/p/one").status == 404
+
+
+def test_what_came_with_the_folder_is_shown_and_never_run(client, project, served):
+    """A report may be read wherever it came from; its commands are somebody else's wishes."""
+    run = finished(project, "audit", code=1, files=AUDITED)
+    assert "Run it again" not in client.get(f"/p/one/runs/{run.name}").text
+    answer = client.post(f"/p/one/runs/{run.name}/again")
+    assert answer.status == 400
+    assert "asked for elsewhere" in answer.text
+    (run / runner.ENDED).unlink()
+    shown = client.get(f"/p/one/runs/{run.name}").text
+    assert "asked for elsewhere" in shown
+    assert "Cancel" not in shown
+
+
+def test_what_a_job_says_of_files_leads_nowhere_else(client, project, served, folder):
+    (folder.parent / "secret.csv").write_text("x\n1\n")
+    for out in ("../../../../secret.csv", str(folder.parent / "secret.csv"), "", ".."):
+        finished(project, "make", about={"out": out, "train": "train.csv", "release": out or "none"})
+    assert set(Rows.of(project, served.desk.jobs).releases) == {"given"}
+    assert client.get("/p/one/release").status == 200
+    elsewhere = folder.parent / "runs"
+    elsewhere.mkdir()
+    (project.folder / "runs" / "20260101-0").symlink_to(elsewhere)
+    (elsewhere / runner.JOB).write_text('{"kind": "audit", "title": "x", "commands": []}')
+    assert client.get("/p/one/runs/20260101-0").status == 404

@@ -1,6 +1,7 @@
 """Jobs live in folders: whoever looks sees the same, and nothing is lost with a server."""
 
 import fcntl
+import json
 import signal
 import subprocess
 import sys
@@ -108,6 +109,14 @@ def test_a_code_without_what_was_to_be_made_is_no_verdict(project):
 
 def waiting(project, number, **more):
     """Jobs that nobody started yet."""
+    jobs = Jobs(project.parent)
+    jobs.go_on = lambda: None
+    empty = Asked(kind="x", title="x", commands=(), **more)
+    return [jobs.ask(new_folder(project), empty) for _ in range(number)]
+
+
+def of_others(project, number, **more):
+    """Jobs that came with the folder."""
     found = []
     for _ in range(number):
         folder = new_folder(project)
@@ -270,6 +279,38 @@ def test_a_runner_that_cannot_begin_is_not_started_for_ever(project, monkeypatch
     jobs = Jobs(project.parent)
     jobs.go_on()
     assert job.state == "killed"
+
+
+def test_a_job_that_came_with_the_folder_is_never_started(project, monkeypatch):
+    """Whoever made the folder could else let this user's account do what they want."""
+    started = []
+    monkeypatch.setattr(Jobs, "_start", lambda _self, job: started.append(job.name))
+    evil = [["benchmark", "run", "study.yaml", "--store", "s", "--with", "evil.py"]]
+    of_others(project, 1, commands=evil)
+    of_others(project, 1, commands=evil, seal="0" * 64)
+    (own,) = waiting(project, 1)
+    (moved,) = waiting(project, 1)
+    said = json.loads((moved.folder / runner.JOB).read_text())
+    other = new_folder(project)
+    runner.write(other / runner.JOB, said)  # the seal is that of another folder
+    runner.write(moved.folder / runner.JOB, {**said, "commands": evil})
+    jobs = Jobs(project.parent, at_once=9)
+    jobs.go_on()
+    assert started == [own.name]
+    assert not jobs.is_own(Run.read(moved.folder))
+
+
+def test_what_a_command_reads_is_sealed_too(project, monkeypatch):
+    started = []
+    monkeypatch.setattr(Jobs, "_start", lambda _self, job: started.append(job.name))
+    folder = new_folder(project)
+    (folder / "audit.yaml").write_text("train: a.csv\n")
+    jobs = Jobs(project.parent)
+    jobs.ask(folder, asked())
+    assert started == [folder.name]
+    (folder / "audit.yaml").write_text("train: a.csv\nscheduler: tls://elsewhere:1\n")
+    Jobs(project.parent).go_on()
+    assert started == [folder.name]
 
 
 def test_folders_that_hold_no_job_are_passed_over(project):

@@ -70,7 +70,7 @@ class AuditPages:
             raise ParameterError("name", f"must have 1 to {_LONGEST} characters.")
         jobs = self.desk.jobs.of(project.folder)
         made = {
-            job.asked.title
+            job.asked.about.get("release")
             for job in jobs
             if job.asked.kind == "make" and job.state not in {"failed", "cancelled", "killed"}
         }
@@ -117,9 +117,10 @@ class AuditPages:
             folder = new_folder(project.folder)
             write_text(folder / "release.yaml", making.file(said))
             words = ("synthesize", "--data", str(rows.train), "--config", "release.yaml", "--out", making.OUT)
-            about = {"out": making.OUT, "train": self.desk.below.name(rows.train), "generator": generator}
+            about = {"out": making.OUT, "train": self.desk.below.name(rows.train), "release": name}
             job = self.desk.jobs.ask(
-                folder, Asked(kind="make", title=name, commands=(words,), makes=(making.OUT,), about=about)
+                folder,
+                Asked(kind="make", title=f"Make {name}", commands=(words,), makes=(making.OUT,), about=about),
             )
         except TabveilError as fault:
             return self.generator(request, error=str(fault))
@@ -154,7 +155,8 @@ class AuditPages:
 
     def _latest(self, project: Project, rows: Rows) -> str:
         """Return the release that was not audited yet, or the last one."""
-        audited = {job.asked.about.get("release") for job in self.desk.jobs.of(project.folder)}
+        jobs = self.desk.jobs.of(project.folder)
+        audited = {job.asked.about.get("release") for job in jobs if job.asked.kind == "audit"}
         fresh = [name for name in rows.releases if name not in audited]
         return next(iter([*fresh, *reversed(list(rows.releases))]), "")
 

@@ -7,6 +7,7 @@ one that was killed finds its jobs again.
 
 import datetime as dt
 import fcntl
+import json
 import os
 import secrets
 import signal
@@ -14,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, Self
@@ -24,12 +25,16 @@ from tabveil.core.storage.files import Unreadable, read_json
 from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.web import runner
+from tabveil.web.keys import own_key, same, seal
 from tabveil.web.places import PROJECT
 from tabveil.web.runner import began, write
 
 State = Literal["waiting", "running", "done", "failed", "cancelled", "killed"]
 OVER: tuple[State, ...] = ("done", "failed", "cancelled", "killed")
 RUNS = "runs"
+READ_BY_COMMANDS = ("audit.yaml", "release.yaml")
+"""Files in a job's folder that say what a command does."""
+
 MOST_WAITING = 20
 MOST_KEPT = 1000
 """Jobs of a project; whoever has so many must delete some."""
@@ -56,6 +61,7 @@ class Asked:
     makes: tuple[str, ...] = ()
     light: bool = False
     at: str = ""
+    seal: str = ""  # of whoever asked for it
     about: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -155,6 +161,7 @@ class Jobs:
 
     def __init__(self, root: Path, *, at_once: int = 1) -> None:
         self._root, self._at_once = root, at_once
+        self._key = own_key()
         self._children: list[subprocess.Popen[bytes]] = []
         self._over: set[Path] = set()
         self._mutex = Lock()
@@ -164,12 +171,22 @@ class Jobs:
         if not asked.light and sum(1 for job in self.open() if job.state == "waiting") >= MOST_WAITING:
             raise ParameterError(f"{MOST_WAITING} jobs wait already; cancel one, or wait, too.")
         now = dt.datetime.now(tz=dt.UTC).isoformat(timespec="seconds")
-        plain: Any = to_plain(asked)
-        write(folder / runner.JOB, {**plain, "at": now})
+        asked = replace(asked, at=now, seal="")
+        found = Run(folder, replace(asked, seal=self._seal(folder, asked)))
+        plain: Any = to_plain(found.asked)
+        write(folder / runner.JOB, plain)
         self.go_on()
-        found = Run.read(folder)
-        assert found is not None
         return found
+
+    def is_own(self, job: Run) -> bool:
+        """Whether this user asked for a job: what somebody else put into the folder is never started."""
+        return same(job.asked.seal, self._seal(job.folder, replace(job.asked, seal="")))
+
+    def _seal(self, folder: Path, asked: Asked) -> str:
+        files = (folder / name for name in READ_BY_COMMANDS)
+        read = (path.read_bytes() if path.is_file() else b"" for path in files)
+        said = json.dumps(to_plain(asked), sort_keys=True).encode()
+        return seal(self._key, (folder.name.encode(), said, *read))
 
     def of(self, project: Path, *, most: int = MOST_KEPT) -> list[Run]:
         """Return the jobs of a project, the latest first."""
@@ -181,7 +198,7 @@ class Jobs:
         return [job for job in found if job is not None]
 
     def open(self) -> list[Run]:
-        """Return all jobs that are not over, in the order in which they were asked for."""
+        """Return all jobs that are not over, in the order in which they were asked for; own ones alone."""
         found = []
         for path in sorted(self._root.glob(f"*/{RUNS}/*/{runner.JOB}"), key=lambda path: path.parent.name):
             folder = path.parent
@@ -190,7 +207,7 @@ class Jobs:
             job = Run.read(folder)
             if job is None:
                 continue
-            if job.state in OVER:
+            if job.state in OVER or not self.is_own(job):
                 self._over.add(folder)
             else:
                 found.append(job)

@@ -1,10 +1,19 @@
-"""Who may open the pages: a link that is good once becomes a session, which a cookie carries."""
+"""Who may open the pages: a link that is good once becomes a session, which a cookie carries.
+
+And which jobs are this user's own: a folder that somebody else made may hold jobs, too, and starting those
+would be doing what they want.
+"""
 
 import hashlib
 import hmac
+import os
 import secrets
 import time
+from collections.abc import Iterable
+from pathlib import Path
 from threading import Lock
+
+from tabveil.core.storage.files import OWNER_FILE, OWNER_FOLDER, Unreadable, read_bytes
 
 MOST_SESSIONS = 20
 LINK_SECONDS = 600.0
@@ -54,6 +63,38 @@ class Keys:
 def same(one: str, other: str) -> bool:
     """Compare secrets in a time that does not tell how much of them is right."""
     return hmac.compare_digest(one.encode(errors="replace"), other.encode(errors="replace"))
+
+
+_KEY_BYTES = 32
+
+
+def own_key() -> bytes:
+    """Return this user's key, which no folder holds; where none can be kept, one that ends with the server."""
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    place = Path(home, "tabveil", "serve.key")
+    try:
+        place.parent.mkdir(mode=OWNER_FOLDER, parents=True, exist_ok=True)
+        try:
+            handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_FILE)
+        except FileExistsError:
+            found = read_bytes(place, most=_KEY_BYTES)
+            about = place.stat()
+            private = about.st_mode & 0o077 == 0 and about.st_uid == os.getuid()
+            return found if private and len(found) == _KEY_BYTES else secrets.token_bytes(_KEY_BYTES)
+        with os.fdopen(handle, "wb") as file:
+            key = secrets.token_bytes(_KEY_BYTES)
+            file.write(key)
+            return key
+    except (OSError, RuntimeError, Unreadable):
+        return secrets.token_bytes(_KEY_BYTES)
+
+
+def seal(key: bytes, parts: Iterable[bytes]) -> str:
+    """Return what only the owner of a key can say of these parts."""
+    found = hmac.new(key, digestmod="sha256")
+    for part in parts:
+        found.update(hashlib.sha256(part).digest())
+    return found.hexdigest()
 
 
 def _digest(secret: str) -> str:

@@ -114,7 +114,8 @@ class Project:
         """Return a job by its name."""
         found = None
         if re.fullmatch(r"[0-9a-f-]{1,60}", name):
-            found = Run.read(self.folder / "runs" / name)
+            folder = self.folder / "runs" / name
+            found = Run.read(folder) if folder.resolve() == folder else None  # no link
         if found is None:
             raise TabveilError("there is no such run.")
         return found
@@ -157,19 +158,20 @@ class Rows:
         train, control = file.train, file.control
         if file.data:
             parted = next(
-                (job for job in done if job.asked.kind == "split" and job.asked.about["data"] == file.data),
+                (
+                    job
+                    for job in done
+                    if job.asked.kind == "split" and job.asked.about.get("data") == file.data
+                ),
                 None,
             )
             train, control = ("", "")
             if parted is not None:
-                train, control = (
-                    project.below.name(parted.folder / parted.asked.about[part])
-                    for part in ("train", "control")
-                )
+                train, control = (_made(project.below, parted, part) for part in ("train", "control"))
         made = {
-            job.asked.title: project.below.name(job.folder / job.asked.about["out"])
+            job.asked.about.get("release", job.name): _made(project.below, job, "out")
             for job in reversed(done)
-            if job.asked.kind == "make" and job.asked.about["train"] == train
+            if job.asked.kind == "make" and job.asked.about.get("train") == train
         }
         named = {**file.releases, **made}
         found = {name: _there(project.below, place) for name, place in named.items()}
@@ -178,6 +180,12 @@ class Rows:
             control=_there(project.below, control),
             releases={name: path for name, path in found.items() if path is not None},
         )
+
+
+def _made(below: Below, job: Run, what: str) -> str:
+    """Return the name of a file that a job made; nothing where it says none, or one elsewhere."""
+    name = job.asked.about.get(what, "")
+    return below.name(job.folder / name) if name and Path(name).name == name else ""
 
 
 def _there(below: Below, name: str) -> Path | None:

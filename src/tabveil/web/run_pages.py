@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from tabveil.core.storage.files import Unreadable, read_json
+from tabveil.core.wording import begin
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.registry import METRICS
 from tabveil.render.svg import state_key
@@ -21,7 +22,7 @@ from tabveil.web import runner, signing
 from tabveil.web.desk import Desk, file_of, form_of, go_to
 from tabveil.web.forms import one, verbatim
 from tabveil.web.guard import REPORT_POLICY, Refused
-from tabveil.web.jobs import OVER, Asked, Run, State, new_folder
+from tabveil.web.jobs import OVER, READ_BY_COMMANDS, Asked, Run, State, new_folder
 from tabveil.web.projects import Project, Rows
 
 FILES: Mapping[str, tuple[str, str]] = {
@@ -63,6 +64,7 @@ class RunPages:
             job=job,
             state=state,
             over=state in OVER,
+            own=self.desk.jobs.is_own(job),
             said=job.said(),
             printed=job.said(runner.OUT) if state == "done" and job.asked.kind != "audit" else "",
             files=[(name, told) for name, (_, told) in FILES.items() if (job.folder / name).is_file()],
@@ -89,7 +91,7 @@ class RunPages:
             return {"ahead": sum(1 for other in others if other.name < job.name), "found": None}
         found = job.progress if state == "running" else None
         parts = {} if found is None else found.parts
-        titles = {name: METRICS[name].title if name in METRICS else name for name in parts}
+        titles = {name: METRICS[name].title if name in METRICS else begin(name) for name in parts}
         left = None if found is None or found.left is None else math.ceil(found.left / _STEP) * _STEP or _STEP
         return {"ahead": 0, "found": found, "titles": titles, "left": left}
 
@@ -105,9 +107,11 @@ class RunPages:
         project, job = self._run(request)
         if job.state not in OVER:
             return self.run(request, error="it has not ended yet.")
+        if not self.desk.jobs.is_own(job):
+            return self.run(request, error="it was asked for elsewhere; ask for it by the forms.")
         try:
             folder = new_folder(project.folder)
-            for name in ("audit.yaml", "release.yaml"):
+            for name in READ_BY_COMMANDS:
                 if (job.folder / name).is_file():
                     (folder / name).write_bytes(file_of(job.folder, name))
             found = self.desk.jobs.ask(folder, job.asked)

@@ -1,6 +1,6 @@
 """What one sees of a table before an audit: kind, range and missing values of each column, and no rare value.
 
-A label is told where at least ten rows share it. The range of numbers and dates leaves out the ten lowest and
+A label is told where at least ten rows share it, and how many rows have others unless they are fewer. The range of numbers and dates leaves out the ten lowest and
 the ten highest rows, and ends at round numbers, so that it is nobody's value.
 """
 
@@ -46,8 +46,9 @@ def _values(column: Column, cells: Floats, layout: Layout) -> dict[str, Any]:
         counts = np.bincount(there.astype(np.int64), minlength=len(column.labels))
         order = [code for code in np.argsort(-counts, kind="stable") if counts[code] >= LEAST_SHARED]
         shown = order[:MOST_LABELS]
+        others = len(there) - sum(int(counts[code]) for code in shown)
         told = [{"label": str(column.labels[code]), "rows": int(counts[code])} for code in shown]
-        return {"labels": told, "others": int(len(there) - sum(int(counts[code]) for code in shown))}
+        return {"labels": told, "others": None if 0 < others < LEAST_SHARED else others}
     if len(there) < 2 * LEAST_SHARED:
         return {}
     ordered = np.sort(there)
