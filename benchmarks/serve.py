@@ -1,10 +1,10 @@
 """How much of a machine do 50 browsers take that watch an audit run in ``tabveil serve``?
 
-``python benchmarks/serve.py`` starts a server on 127.0.0.1, lets it audit simulated tables, and lets 50 clients
-look at the run every two seconds, as the page's script does. The server's CPU is taken from the system's own
-count. What it takes is what an audit on all cores lacks, so its speed is one less that share of all cores:
-that holds on a machine that is busy with other things, too, where times tell little. Times are printed beside
-it. Nothing leaves the machine, and the clients end after two minutes at the latest.
+``python benchmarks/serve.py`` starts a server on 127.0.0.1, lets it audit simulated tables, and lets 50
+clients look at the run every two seconds, as the page's script does. The server's CPU is taken from the
+system's own count. What it takes is what an audit on all cores lacks, so its speed is one less that share of
+all cores: that holds on a machine that is busy with other things, too, where times tell little. Times are
+printed beside it. Nothing leaves the machine, and the clients end after two minutes at the latest.
 """
 
 import argparse

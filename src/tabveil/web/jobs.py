@@ -194,7 +194,8 @@ class Jobs:
             names = sorted((item.name for item in (project / RUNS).iterdir()), reverse=True)
         except OSError:
             return []
-        found = (Run.read(project / RUNS / name) for name in names[:most])
+        folders = (project / RUNS / name for name in names[:most])
+        found = (Run.read(folder) for folder in folders if not folder.is_symlink())
         return [job for job in found if job is not None]
 
     def open(self) -> list[Run]:

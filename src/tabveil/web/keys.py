@@ -69,7 +69,7 @@ _KEY_BYTES = 32
 
 
 def own_key() -> bytes:
-    """Return this user's key, which no folder holds; where none can be kept, one that ends with the server."""
+    """Return this user's key, which is in no project; where none can be kept, one for this server alone."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     place = Path(home, "tabveil", "serve.key")
     try:

@@ -1,7 +1,8 @@
 """What one sees of a table before an audit: kind, range and missing values of each column, and no rare value.
 
-A label is told where at least ten rows share it, and how many rows have others unless they are fewer. The range of numbers and dates leaves out the ten lowest and
-the ten highest rows, and ends at round numbers, so that it is nobody's value.
+A label is told where at least ten rows share it, and how many rows have others unless they are fewer. The
+range of numbers and dates leaves out the ten lowest and the ten highest rows, and ends at round numbers, so
+that it is nobody's value.
 """
 
 import math
