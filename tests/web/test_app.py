@@ -201,6 +201,23 @@ def test_a_study_is_started_from_its_file(client, project, folder, kind, first):
     command, _ = words(project)
     assert command[0] == first
     assert str(project.below.root / "plan.yaml") in command
+    if kind == "pipeline":  # of all of train, so that it counts as a release of this project
+        assert command[3:7] == [
+            "--data",
+            str(project.below.root / "train.csv"),
+            "--control",
+            str(project.below.root / "control.csv"),
+        ]
+        _, run = words(project)
+        (run / "rows.csv").write_text("x\n")
+        (run / "report.json").write_text("{}")
+        (run / "report.html").write_text("")
+        runner.write(run / runner.ENDED, {"code": 3})
+        assert "pipeline plan.yaml" in Rows.of(project, Jobs(folder)).releases
+        client.post("/p/one/study", {"kind": kind, "file": "plan.yaml", "data": "release.csv"})
+        command, run = words(project)
+        assert "--control" not in command
+        assert json.loads((run / runner.JOB).read_text())["about"] == {}
     assert client.post("/p/one/study", {"kind": "rm", "file": "plan.yaml"}).status == 400
     assert client.post("/p/one/study", {"kind": kind, "file": ""}).status == 400
 

@@ -18,7 +18,7 @@ from tabveil.web.forms import Form, label_of, one, verbatim
 from tabveil.web.guard import Refused
 from tabveil.web.jobs import Asked, Run, new_folder
 from tabveil.web.project_pages import column_names
-from tabveil.web.projects import MOST_RELEASES, Project, Rows
+from tabveil.web.projects import MAKING, MOST_RELEASES, Project, Rows
 from tabveil.workflows import synthesizing
 
 REQUEST = "audit.yaml"
@@ -72,7 +72,7 @@ class AuditPages:
         made = {
             job.asked.about.get("release")
             for job in jobs
-            if job.asked.kind == "make" and job.state not in {"failed", "cancelled", "killed"}
+            if job.asked.kind in MAKING and job.state not in {"failed", "cancelled", "killed"}
         }
         if name in {*project.file.releases, *made}:
             raise ParameterError("name", "another release is called so; give it another name.")

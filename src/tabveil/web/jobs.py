@@ -140,10 +140,12 @@ class Run:
         """Return the end of what it printed, without the folders above."""
         try:
             with (self.folder / name).open("rb") as file:
-                file.seek(max(os.fstat(file.fileno()).st_size - _LONGEST_ERROR, 0))
+                left_out = os.fstat(file.fileno()).st_size - _LONGEST_ERROR
+                file.seek(max(left_out, 0))
                 text = file.read().decode("utf-8", "replace")
         except OSError:
             return ""
+        text = f"…{text[text.find(chr(10)) :]}" if left_out > 0 else text
         return text.replace(f"{self.folder}/", "").replace(f"{self.project.parent}/", "").strip()
 
     def stop(self, *, at_once: bool = False) -> None:

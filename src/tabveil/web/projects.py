@@ -21,6 +21,9 @@ from tabveil.web.jobs import Jobs, Run
 from tabveil.web.places import OURS, PROJECT, Below
 
 SCHEMA = "schema.yaml"
+MAKING = ("make", "pipeline")
+"""Jobs that make a release."""
+
 MOST_PROJECTS = 500
 MOST_RELEASES = 100
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _-]{0,58}[A-Za-z0-9])?")
@@ -171,7 +174,7 @@ class Rows:
         made = {
             job.asked.about.get("release", job.name): _made(project.below, job, "out")
             for job in reversed(done)
-            if job.asked.kind == "make" and job.asked.about.get("train") == train
+            if job.asked.kind in MAKING and job.asked.about.get("train") == train
         }
         named = {**file.releases, **made}
         found = {name: _there(project.below, place) for name, place in named.items()}

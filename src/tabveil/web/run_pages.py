@@ -18,7 +18,7 @@ from tabveil.core.wording import begin
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.registry import METRICS
 from tabveil.render.svg import state_key
-from tabveil.web import runner, signing
+from tabveil.web import making, runner, signing
 from tabveil.web.desk import Desk, file_of, form_of, go_to
 from tabveil.web.forms import one, verbatim
 from tabveil.web.guard import REPORT_POLICY, Refused
@@ -36,7 +36,8 @@ FILES: Mapping[str, tuple[str, str]] = {
 """What may be read of a run, how it is sent, and what it is."""
 
 MOST_COMPARED = 50
-_REPORT = ("report.json", "report.html")
+_REPORT: tuple[str, ...] = ("report.json", "report.html")
+_WRITTEN = ("--html", "report.html", "--json", "report.json", "--force")
 _STEP = 5.0
 """Seconds left are told in steps."""
 _STUDIES: Mapping[str, str] = {
@@ -257,36 +258,43 @@ class RunPages:
             raise ParameterError("file", "choose one.")
         config = str(self.desk.below.file(name))
         store = f"../../stores/{kind}-{signing.sha256(name.encode())[:12]}"
-        shown = ("--html", "report.html", "--json", "report.json", "--force")
-        commands: tuple[tuple[str, ...], ...]
+        title, makes = f"{kind} {name}"[:200], _REPORT
+        commands: list[tuple[str, ...]]
+        about: dict[str, str] = {}
         match kind:
             case "tune":
-                commands = (("tune", "--config", config, "--store", store, *shown),)
+                commands = [("tune", "--config", config, "--store", store, *_WRITTEN)]
             case "benchmark":
-                commands = (
+                commands = [
                     ("benchmark", "run", config, "--store", store),
-                    ("benchmark", "report", store, *shown),
-                )
+                    ("benchmark", "report", store, *_WRITTEN),
+                ]
             case _:
-                commands = (self._pipeline(project, config, verbatim(form, "data"), shown),)
+                real, about = self._rows(project, verbatim(form, "data"))
+                commands = [("pipeline", "--config", config, *real, "--out", making.OUT, *_WRITTEN)]
+                makes = (*_REPORT, making.OUT)
+                about = {**about, "release": title, "out": making.OUT} if about else {}
         (project.folder / "stores").mkdir(exist_ok=True)
         asked = Asked(
-            kind=kind, title=f"{kind} {name}"[:200], commands=commands, fine=(0, 1, 3), makes=_REPORT
+            kind=kind, title=title, commands=tuple(commands), fine=(0, 1, 3), makes=makes, about=about
         )
         return new_folder(project.folder), asked
 
-    def _pipeline(self, project: Project, config: str, data: str, shown: tuple[str, ...]) -> tuple[str, ...]:
+    def _rows(self, project: Project, data: str) -> tuple[tuple[str, ...], dict[str, str]]:
+        """Return the real rows of a pipeline as options, and what it learns from if that is all of train.
+
+        Of a table that was chosen here, or where there is no control, the pipeline holds back rows itself.
+        """
+        if data:
+            return ("--data", str(self.desk.below.file(data))), {}
         rows = Rows.of(project, self.desk.jobs)
-        real = self.desk.below.file(data) if data else rows.train
-        if real is None:
+        if rows.train is None:
             raise ParameterError("data", "choose the real rows.")
-        control = () if data or rows.control is None else ("--control", str(rows.control))
-        schema = () if data or project.schema is None else ("--schema", str(project.schema))
-        missing = (
-            tuple(word for text in project.file.missing for word in ("--missing", text)) if not data else ()
-        )
-        return ("pipeline", "--config", config, "--data", str(real), *control, *schema, *missing,
-                "--out", "rows.csv", *shown)  # fmt: skip
+        options = ["--data", str(rows.train)]
+        options += ["--control", str(rows.control)] if rows.control else []
+        options += ["--schema", str(project.schema)] if project.schema else []
+        options += [word for text in project.file.missing for word in ("--missing", text)]
+        return tuple(options), {"train": self.desk.below.name(rows.train)} if rows.control else {}
 
     def _run(self, request: Request) -> tuple[Project, Run]:
         project = self.desk.project(request)
