@@ -1,6 +1,7 @@
 """What the pages do with what is sent to them."""
 
 import io
+import itertools
 import json
 import zipfile
 
@@ -392,3 +393,24 @@ def test_what_a_job_says_of_files_leads_nowhere_else(client, project, served, fo
     (project.folder / "runs" / "20260101-0").symlink_to(elsewhere)
     (elsewhere / runner.JOB).write_text('{"kind": "audit", "title": "x", "commands": []}')
     assert client.get("/p/one/runs/20260101-0").status == 404
+
+
+KINDS = ("look", "split", "make", "audit", "compare", "pipeline", "tune", "benchmark", "?")
+
+
+def test_every_kind_of_run_has_a_page_however_little_it_says(client, project):
+    signed = {"name": "A", "role": "B", "decision": "release", "date": "", "verdict": "", "digests": {}}
+    for kind, code in itertools.product(KINDS, (0, 2, 130, None)):
+        run = finished(project, kind, code=code)
+        if code is None:
+            (run / runner.ENDED).unlink()
+            runner.write(run / runner.STARTED, {})
+        said = json.dumps({"run": run.name, **signed})
+        (project.folder / "signed" / f"{run.name}-1.json").write_text(said)
+        for report in (None, AUDITED["report.json"], "[]", "{"):
+            if report is not None:
+                (run / "report.json").write_text(report)
+            for path in ("", "/progress"):
+                assert client.get(f"/p/one/runs/{run.name}{path}").status == 200
+    for path in ("", "/compare", "/audit", "/release"):
+        assert client.get(f"/p/one{path}").status == 200
