@@ -50,9 +50,10 @@ def sheet() -> str:
     return resources.files("tabveil.render").joinpath("templates", "page.css").read_text(encoding="utf-8")
 
 
-def filled(template: str, *, package: str = "tabveil.render", **parts: Any) -> str:  # noqa: ANN401 - whatever the template writes
-    """Fill a template of a package, which writes values as all pages do."""
-    return _environment(package).get_template(template).render(**parts)
+def filled(template: str, *, package: str | None = None, **parts: Any) -> str:  # noqa: ANN401 - whatever the template writes
+    """Fill a template, ours or of another package: it writes values as all pages do."""
+    environment = _environment() if package is None else _environment(package)
+    return environment.get_template(template).render(**parts)
 
 
 def _spelled(text: str) -> str:
@@ -61,7 +62,7 @@ def _spelled(text: str) -> str:
 
 
 @cache
-def _environment(package: str) -> Environment:
+def _environment(package: str = "tabveil.render") -> Environment:
     """Make the environment: escaping on, a missing name is an error, every value written by one rule."""
     made = Environment(
         loader=PackageLoader(package),
