@@ -71,7 +71,8 @@ class Desk:
 
     def harmless(self, text: str) -> str:
         """Take the folder out of a message: nobody needs to read where it lies."""
-        return text.replace(f"{self.below.root}/", "").replace(str(self.below.root), "the folder")
+        root = str(self.below.root)
+        return text if root == "/" else text.replace(f"{root}/", "").replace(root, "the folder")
 
 
 def form_of(request: Request) -> Form:

@@ -1,6 +1,7 @@
 """The server: bound to 127.0.0.1 and to nothing else, and quiet."""
 
 import asyncio
+import atexit
 import socket
 import webbrowser
 from collections.abc import Callable
@@ -99,6 +100,7 @@ def open_browser(link: str) -> None:
     with NamedTemporaryFile("w", suffix=".html", prefix="tabveil-", delete=False, encoding="utf-8") as file:
         file.write(page)
     place = Path(file.name)
+    atexit.register(place.unlink, missing_ok=True)
     if webbrowser.open(place.as_uri()):
         clock = Timer(_BROWSER_SECONDS, lambda: place.unlink(missing_ok=True))
         clock.daemon = True
