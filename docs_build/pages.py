@@ -141,7 +141,7 @@ def rooms() -> str:
     return "\n".join(["```text", *(line for room in reversed(ROOMS) for line in _room(room)), "```"])
 
 
-ROOMS = ("core", "tables", "engines", "synthesis", "metrics", "auditing", "workflows", "render", "cli")
+ROOMS = ("core", "tables", "engines", "synthesis", "metrics", "auditing", "workflows", "render", "web", "cli")
 
 
 def _room(name: str) -> list[str]:

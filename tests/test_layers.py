@@ -41,6 +41,7 @@ LIBRARIES = {
     "xgboost": re.compile(r"engines\.boosting$"),
     **dict.fromkeys(("numba", "llvmlite"), re.compile(r".*kernels$")),
     **dict.fromkeys(("jinja2", "markupsafe"), re.compile(r"render\b")),
+    **dict.fromkeys(("starlette", "uvicorn"), re.compile(r"web\b")),
     "rich": re.compile(r"(render|cli)\b"),
     "typer": re.compile(r"cli\b"),
     # Where a user's file is read, and where dataclasses are stored.
@@ -114,6 +115,10 @@ def test_what_is_installed_is_used_and_what_is_used_is_installed():
     [
         ("cli", "render", True),
         ("render", "cli", False),
+        ("cli", "web", True),
+        ("web", "cli", False),
+        ("web", "render", True),
+        ("render", "web", False),
         ("metrics", "synthesis", True),
         ("synthesis", "metrics", False),
         ("metrics", "metrics", True),

@@ -65,7 +65,18 @@ def test_make_knows_every_target(target):
 
 
 def test_options_named_in_the_text_exist():
-    names = ["audit", "compare", "policy", "split", "schema", "demo", "synthesize", "sample", "config"]
+    names = [
+        "audit",
+        "compare",
+        "policy",
+        "split",
+        "schema",
+        "demo",
+        "synthesize",
+        "sample",
+        "config",
+        "serve",
+    ]
     helps = " ".join(CliRunner().invoke(app, [name, "--help"]).stdout for name in names) + " --svg"
     for option in set(re.findall(r"--[a-z]+(?:-[a-z]+)*", README)):
         assert option in helps

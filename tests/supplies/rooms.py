@@ -1,6 +1,6 @@
 """The rooms of the source and the doors beside them."""
 
-ROOMS = ("core", "tables", "engines", "synthesis", "metrics", "auditing", "workflows", "render", "cli")
+ROOMS = ("core", "tables", "engines", "synthesis", "metrics", "auditing", "workflows", "render", "web", "cli")
 """From the ground up: a room imports only from itself and from the rooms before it."""
 DOORS = {
     "errors": "core",

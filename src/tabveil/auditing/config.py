@@ -67,7 +67,8 @@ MEANINGS: Mapping[str, str] = {
 """What each setting means, in the comment above it."""
 
 _WIDTH = 78
-_UNSAID = ("threads", "device", "memory", "scheduler")  # change no number, and belong to the machine
+OF_THE_MACHINE = ("threads", "device", "memory", "scheduler")
+"""Settings that change no number: they do not stand in the file."""
 
 
 def written(request: AuditRequest) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def written(request: AuditRequest) -> dict[str, Any]:
     for name, field in AuditRequest.model_fields.items():
         value = getattr(request, name)
         decided = name in ON_A_PAGE and name in request.model_fields_set  # a page would else bring it
-        if name not in (*TABLES, *_UNSAID) and (decided or value != field.default):
+        if name not in (*TABLES, *OF_THE_MACHINE) and (decided or value != field.default):
             said[field.alias or name] = _setting(request, name, value)
     return said
 

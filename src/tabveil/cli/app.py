@@ -25,6 +25,7 @@ from tabveil.cli import (
     pipeline,
     policy,
     schema,
+    serve,
     split,
     steps,
     synthesize,
@@ -36,7 +37,7 @@ from tabveil.version import __version__
 
 COMMANDS = (
     *(audit, compare, config, bundle, policy, split, schema, metrics, synthesize, attack, anonymize, steps),
-    *(audit_epsilon, pipeline, tune, benchmark, demo),
+    *(audit_epsilon, pipeline, tune, benchmark, serve, demo),
 )
 """In the order of the help."""
 

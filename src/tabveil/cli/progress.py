@@ -27,8 +27,9 @@ from rich.text import Text
 
 from tabveil.cli.exit_codes import Interrupted
 from tabveil.cli.screen import Screen
+from tabveil.core.progress_file import ProgressFile
 from tabveil.core.wording import duration
-from tabveil.core.workers import COMPILING, Listener, working
+from tabveil.core.workers import COMPILING, Listener, unheard, working
 
 Done = TypeVar("Done")
 
@@ -126,14 +127,30 @@ def progress_to_go_on(*, quiet: bool) -> Iterator[Listener]:
 def progress_shown(*, quiet: bool, title: str = "") -> Iterator[Listener]:
     """Hand out a listener that shows what it hears; warnings of long work are shown, too."""
     screen = Screen(stderr=True)
-    if quiet:
-        yield lambda _doing, _share: None
-        return
-    with (
-        working(warned=partial(_said, screen)),
-        (_bar if screen.is_terminal else _lines)(screen, title) as listener,
-    ):
-        yield listener
+    left = TimeLeft()
+    file = ProgressFile.asked_for(left.seconds)
+    with working(noted=None if file is None else file.note):
+        if quiet:
+            yield _beside(unheard, file, left, title)
+            return
+        with (
+            working(warned=partial(_said, screen)),
+            (_bar if screen.is_terminal else _lines)(screen, title) as listener,
+        ):
+            yield _beside(listener, file, left, title)
+
+
+def _beside(listener: Listener, file: ProgressFile | None, left: TimeLeft, title: str) -> Listener:
+    """Let a file hear what a listener hears, where somebody asked for one."""
+    if file is None:
+        return listener
+
+    def listen(doing: str, share: float) -> None:
+        left.hear(share, compiling=COMPILING in doing)
+        file.hear(f"{title}{doing}", share)
+        listener(doing, share)
+
+    return listen
 
 
 def _said(screen: Screen, line: str) -> None:

@@ -53,6 +53,7 @@ class Workers:
     device: Device = "cpu"  # where searches may run, with the same answers; auto: where it is faster
     listener: Listener | None = None
     warned: Callable[[str], None] | None = None
+    noted: Listener | None = None  # told of each part that is done side by side, by its title
     used: set[str] = field(default_factory=set)  # the GPUs that searches ran on
     others: Others | None = None
     memory: int | None = None  # bytes that the whole process may take; None is all there is
@@ -79,6 +80,7 @@ def working(
     device: Device | None = None,
     listener: Listener | None = None,
     warned: Callable[[str], None] | None = None,
+    noted: Listener | None = None,
     others: Others | None = None,
     memory: int | None = None,
     sampled: bool | None = None,
@@ -91,6 +93,7 @@ def working(
         "device": device,
         "listener": listener,
         "warned": warned,
+        "noted": noted,
         "others": others,
         "memory": memory,
         "sampled": sampled,
@@ -213,11 +216,11 @@ def side_by_side(
     listener = current().listener
     shares = None
     if listener is not None and titles is not None:
-        shares = _Shares(titles, weights or [1.0] * len(works), listener)
+        shares = _Shares(titles, weights or [1.0] * len(works), listener, current().noted or unheard)
 
     def do(number: int) -> None:
         go_on()
-        with working(listener=shares.begin(number)) if shares else nullcontext():
+        with working(listener=shares.begin(number), noted=unheard) if shares else nullcontext():
             found[number] = works[number]()
         if shares:
             shares.end(number)
@@ -242,13 +245,17 @@ def side_by_side(
 class _Shares:
     """How far several things are that are done side by side, as one share that never falls."""
 
-    def __init__(self, titles: Sequence[str], weights: Sequence[float], listener: Listener) -> None:
+    def __init__(
+        self, titles: Sequence[str], weights: Sequence[float], listener: Listener, noted: Listener
+    ) -> None:
         self._titles = titles
         self._weights = weights
-        self._listener = listener
+        self._listener, self._noted = listener, noted
         self._farthest = [0.0] * len(titles)  # what begins anew does not take back what was done
         self._running: list[int] = []
         self._lock = RLock()
+        for title in titles:
+            noted(title, 0.0)
 
     def begin(self, number: int) -> Listener:
         """Name it, and return what listens to it."""
@@ -259,6 +266,7 @@ class _Shares:
         def listen(doing: str, share: float) -> None:
             with self._lock:
                 self._farthest[number] = max(self._farthest[number], min(share, 1.0))
+                self._noted(self._titles[number], self._farthest[number])
                 self._tell(number, f": {doing} {share:.0%}")
 
         return listen
@@ -267,6 +275,7 @@ class _Shares:
         """Count it as done; those that are left are named."""
         with self._lock:
             self._farthest[number] = 1.0
+            self._noted(self._titles[number], 1.0)
             self._running.remove(number)
             if self._running:
                 self._tell(self._running[0], "")

@@ -57,13 +57,21 @@ def laid_out(
     if not isinstance(made, Undated):
         day = made or dt.datetime.now(tz=dt.UTC).date()
         date = f"{day.day} {day:%B %Y}"
-    sheet = resources.files("tabveil.render").joinpath("templates", "page.css").read_text(encoding="utf-8")
     # Paper repeats title and date in the margin of every sheet.
     head = f"@page{{@top-left{{content:{_spelled(title)}}}@top-right{{content:{_spelled(date)}}}}}"
-    style = Markup(f"{svg.STYLE}\n{sheet}\n{head}")  # noqa: S704 - our own sheets, and code points
-    return (
-        _environment().get_template(template).render(title=title, kind=kind, made=date, style=style, **parts)
-    )
+    style = Markup(f"{svg.STYLE}\n{sheet()}\n{head}")  # noqa: S704 - our own sheets, and code points
+    return filled(template, title=title, kind=kind, made=date, style=style, **parts)
+
+
+def sheet() -> str:
+    """Return the style sheet of all pages."""
+    return resources.files("tabveil.render").joinpath("templates", "page.css").read_text(encoding="utf-8")
+
+
+def filled(template: str, *, package: str | None = None, **parts: Any) -> str:  # noqa: ANN401 - whatever the template writes
+    """Fill a template, ours or of another package: it writes values as all pages do."""
+    environment = _environment() if package is None else _environment(package)
+    return environment.get_template(template).render(**parts)
 
 
 def _spelled(text: str) -> str:
@@ -72,10 +80,10 @@ def _spelled(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment(package: str = "tabveil.render") -> Environment:
     """Make the environment: escaping on, a missing name is an error, every value written by one rule."""
     made = Environment(
-        loader=PackageLoader("tabveil.render"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_written,
@@ -88,6 +96,7 @@ def _environment() -> Environment:
         "brief": partial(wording.clean, longest=wording.LONGEST_BRIEF),
         "all_listed": partial(wording.listed, most=MANY_NAMES),
         "said": wording.setting,
+        "verbatim": escape,
     }
     made.globals |= {
         "svg": svg,

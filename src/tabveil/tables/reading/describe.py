@@ -87,7 +87,7 @@ def describe(
         elif column.name in loaded.identifiers:
             entry = "identifier"
         else:
-            entry = "category" if place.code else _entry(column, place, cells, mark=mark)
+            entry = _entry(column, place, cells, mark=mark)
         lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
     return "".join(lines)
 
@@ -100,7 +100,7 @@ def _dump(data: dict[str, Any]) -> str:
 
 def _entry(column: Column, place: ColumnLayout, cells: Floats, *, mark: str) -> Any:  # noqa: ANN401 - YAML
     name = type_name(column, place)
-    if (form := _form(place, mark)) is not None:
+    if not place.code and (form := _form(place, mark)) is not None:
         return {"type": name, "form": form}
     if name == "ordered category" and isinstance(column, Categorical):
         counts = np.bincount(cells[~np.isnan(cells)].astype(np.int64), minlength=len(column.labels))
@@ -131,6 +131,8 @@ def _form(place: ColumnLayout, mark: str) -> str | None:
 def type_name(column: Column, place: ColumnLayout) -> TypeName:
     """Return what a schema file calls this column's type."""
     match place.kind:
+        case Kind.NUMBER if place.code:
+            return "category"
         case Kind.NUMBER:
             return "integer" if pt.is_integer(place.plain) else "real"
         case Kind.BOOLEAN:
