@@ -9,7 +9,7 @@ PIP := $(BIN)/$(INSTALL) -c constraints.txt
 # The lock holds for one kind of machine; others get the tested versions, without digests.
 LOCKED := $(BIN)/python -c 'import platform as p, sys; sys.exit((p.system(), p.machine(), p.libc_ver()[0]) != ("Linux", "x86_64", "glibc"))'
 FROM_LOCK := $(BIN)/$(INSTALL) --require-hashes --no-deps -r
-SOURCES := src tests benchmarks examples experiments docs_build .ci
+SOURCES := src tests benchmarks examples experiments docs_build action .ci
 
 # Tests start hundreds of processes: without bytecode beside the source, each would compile all it imports anew.
 unexport PYTHONDONTWRITEBYTECODE

@@ -3,6 +3,7 @@
 ``make pages`` writes it anew after a change of a docstring, an option or a default; a test says when to.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import command_line
 import metric_pages
 import pages
+
+from tabveil.auditing.report_schema import report_schema
 
 MADE = "made by `make pages`"
 _PART = re.compile(
@@ -28,6 +31,7 @@ def current(docs: Path) -> dict[Path, str]:
     return {
         **{path: text for path, text in filled.items() if _PART.search(text)},
         **{docs / place: f"<!-- {MADE} -->\n\n{text}" for place, text in whole.items()},
+        docs / "report.schema.json": f"{json.dumps(report_schema(), indent=1, ensure_ascii=False)}\n",
     }
 
 

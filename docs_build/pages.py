@@ -157,11 +157,24 @@ def policy_fields() -> str:
         for key, default in inner.items():
             shown = ", ".join(default) if isinstance(default, list) else default
             field = f"{name}.{key}" if key else name
-            rows.append([f"`{field}`", f"`{shown}`" if shown != "" else "not stated", _MEANS[name]])
+            rows.append(
+                [f"`{field}`", f"`{shown}`" if shown not in ("", None) else "not stated", _MEANS[name]]
+            )
     return table(["field", "default", "meaning"], rows)
 
 
 _MEANS = {
+    "purpose": "what the release is for; printed on the part to sign, as are the next eight",
+    "release_model": "`public`, `controlled` or `internal`: to whom the release goes",
+    "sensitivity": "`low`, `medium` or `high`: how much a disclosure would harm people",
+    "generator": "what made the release",
+    "generator_version": "which version of it",
+    "earlier_releases": "other releases made from the same people",
+    "review_date": "when this is looked at again, such as 2027-03-01",
+    "responsible": "who answers for the release",
+    "second_signatory": "who signs beside them",
+    "frameworks": "whose expectations the [legal part](#frameworks) goes through",
+    "intruder": "who may try to find people, what they can, which sources were tried (for `ico`)",
     "recipient": "who will hold the release; printed in the report",
     "context": "under which conditions, such as a contract or a public download; printed in the report",
     "confidence": "how sure the intervals are: more makes them wider, and the verdict stricter",

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tabveil.auditing.detection import PositiveControl
 from tabveil.auditing.judging import Grounds, judge, rows_needed
-from tabveil.auditing.policy import RISKS, Policy, read_policy, template
+from tabveil.auditing.policy import RISKS, Policy, read_policy
+from tabveil.auditing.policy_file import template
 from tabveil.auditing.verdict import (
     BAD_CONTROL,
     COULD_NOT_SEE,

@@ -7,6 +7,7 @@ DOORS = {
     "version": "core",
     "datasets": "tables",
     "protocols": "engines",
+    "testing": "auditing",
     "__main__": "cli",
 }
 """The public doors beside the rooms; each counts to the last room that it looks into."""

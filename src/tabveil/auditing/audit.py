@@ -52,6 +52,11 @@ def audit(
     power: bool | None = False,
     portrait: bool = False,
     advice: bool = True,
+    initial_risk: bool = False,
+    claimed_epsilon: float | None = None,
+    delta: float = 0.0,
+    neighbors: Literal["add-remove", "replace"] = "add-remove",
+    split: Any = None,  # noqa: ANN401 - a path or plain data
     show_values: bool = False,
     seed: int = 0,
     schema: Any = None,  # noqa: ANN401 - a path or plain data
@@ -117,6 +122,15 @@ def audit(
     advice
         Where the verdict is above or inconclusive, also find out what would change it: changes of the release
         are tried, and the attacks that are above repeated. Takes up to about twice the time of the attacks.
+    initial_risk
+        Also attack the training rows as if they were released, so that the risk before and after stand side
+        by side. Takes as long as the attacks, once more; no number of the release depends on it.
+    claimed_epsilon, delta, neighbors
+        What the generator states: an ε and δ, between tables of which one row (or person) is added or removed
+        (``"add-remove"``), or replaced by another (``"replace"``). Is it refuted by this release?
+    split
+        The record of ``tabveil split``, a file (``split.json``) or what it holds: it proves that train and
+        control were divided by lot, without which no ε can be refuted.
     show_values
         Add the values of the training rows most at risk, and name rare labels. Sensitive.
     seed
@@ -246,6 +260,7 @@ def conduct(
         report = plan.report(loaded, found, 0.0)
         with part(measured, tried, title="positive control: "):
             report = plan.tried(report, loaded)
+        report = plan.promised(report, loaded)
         with part(tried, 1.0, title="what next: "):
             report = plan.advised(report, loaded)
         tell("done", 1.0)

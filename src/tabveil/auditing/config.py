@@ -21,6 +21,7 @@ from tabveil.core.wording import begin
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.registry import METRICS, MetricChoice
 from tabveil.protocols import Metric
+from tabveil.tables.lot import SplitRecord
 from tabveil.tables.reading.declare import SchemaFile
 
 _HEAD = """\
@@ -54,6 +55,11 @@ MEANINGS: Mapping[str, str] = {
     "power": "leaks are planted, to tell which this audit would have seen; affordable: not for slow metrics",
     "portrait": "true: the distances and maps of the page are computed",
     "advice": "false: nothing is tried that could change the verdict",
+    "initial_risk": "true: the training rows are attacked as if they were released, to show beside",
+    "claimed_epsilon": "the ε that the generator states",
+    "delta": "the δ that goes with it",
+    "neighbors": "whether it is about a row that is added or removed, or replaced by another",
+    "split": "how train and control were divided by lot ('tabveil split' writes it)",
     "show_values": "true: the report shows values of real people. Guard it like the data",
     "sample": "so many people each of train and control are attacked, drawn at random",
     "seed": "the same seed gives the same numbers",
@@ -94,7 +100,9 @@ def relocated(asked: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the same for a file in another folder, where relative paths start elsewhere than here."""
     return {
         key: os.path.relpath(value, folder)
-        if key in (*TABLES, "schema", "shadow") and isinstance(value, str) and not Path(value).is_absolute()
+        if key in (*TABLES, "schema", "shadow", "split")
+        and isinstance(value, str)
+        and not Path(value).is_absolute()
         else value
         for key, value in asked.items()
     }
@@ -123,6 +131,8 @@ def _setting(request: AuditRequest, name: str, value: Any) -> Any:  # noqa: ANN4
             return value.model_dump(mode="json", exclude_defaults=True)
         case "policy":
             return value.model_dump(mode="json", exclude_defaults=True)
+        case "split" if isinstance(value, SplitRecord):
+            return value.to_json()
         case "attackers":
             return [profile.model_dump(mode="json", exclude_none=True) for profile in value]
         case "contrastive":

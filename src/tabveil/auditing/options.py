@@ -24,9 +24,10 @@ class Option:
     """How an option is asked for on the command line, and explained to those who use Python.
 
     ``metavar`` is what stands for its value in the help: ``FILE`` is a path that starts at the folder of the
-    file in which it is given, ``N`` a number of at least ``least``. An option with ``switches`` is a flag;
-    one without ``help`` is none of the command line. ``told`` is its meaning in the table for Python; one
-    without shares the row before it. ``name`` is what users call it, where the request cannot.
+    file in which it is given, ``N`` a number of at least ``least``, ``NUMBER`` any number. An option with
+    ``switches`` is a flag; one without ``help`` is none of the command line. ``told`` is its meaning in the
+    table for Python; one without shares the row before it. ``name`` is what users call it, where the request
+    cannot.
     """
 
     help: str = ""
@@ -42,7 +43,7 @@ class Option:
         """What the command line reads it as."""
         if self.switches:
             return bool
-        kind = {"FILE": Path, "N": int}.get(self.metavar or "", str)
+        kind = {"FILE": Path, "N": int, "NUMBER": float}.get(self.metavar or "", str)
         return list[kind] if self.repeatable else kind  # type: ignore[valid-type] # made here
 
 
@@ -249,6 +250,45 @@ class AuditOptions:
             "(reading.md#what-next); on unless False",
         ),
     ] = True
+    initial_risk: Annotated[
+        bool,
+        Option(
+            switches="--initial-risk/--no-initial-risk",
+            help="Also attack the training rows as if they were released, to show beside. Takes as long as "
+            "the attacks, once more.",
+            told="also attack the training rows as if they were released: the "
+            "[risk before](reading.md#initial-and-residual-risk), beside that of the release; takes as long "
+            "as the attacks, once more",
+        ),
+    ] = False
+    claimed_epsilon: Annotated[
+        float | None,
+        Option(
+            metavar="NUMBER",
+            help="The ε that the generator states: does this release refute it? Needs --split.",
+            told="the ε and δ that the generator states, and whether neighbors are tables of which a row is "
+            'added or removed (`"add-remove"`) or replaced (`"replace"`): [is it refuted]'
+            "(epsilon.md#from-a-release-alone)?",
+        ),
+    ] = None
+    delta: Annotated[float, Option(metavar="NUMBER", help="The δ that goes with it; 0 if left out.")] = 0.0
+    neighbors: Annotated[
+        Literal["add-remove", "replace"],
+        Option(
+            metavar="KIND",
+            help="What the stated ε is about: a row (or person) that is added or removed (add-remove), or "
+            "replaced by another (replace).",
+        ),
+    ] = "add-remove"
+    split: Annotated[
+        Any,  # a file, a mapping, or a SplitRecord
+        Option(
+            metavar="FILE",
+            help="How 'tabveil split' divided train and control: the split.json beside them.",
+            told="the record of `tabveil split` (`split.json`), which proves that train and control were "
+            "divided by lot",
+        ),
+    ] = None
     show_values: Annotated[
         bool,
         Option(

@@ -1,6 +1,7 @@
 """What an audit will do, settled before any table is read, and what becomes of what it finds."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -9,9 +10,13 @@ from tabveil.auditing import config
 from tabveil.auditing.advising import advise
 from tabveil.auditing.attackers import Attacker
 from tabveil.auditing.carriers import exposed
+from tabveil.auditing.claimed_epsilon import examine
 from tabveil.auditing.detection import Power
+from tabveil.auditing.dictionary import Dictionary, describe_columns
 from tabveil.auditing.extras import extra_steps
 from tabveil.auditing.fitting import require_room
+from tabveil.auditing.initial import InitialRisk, as_released
+from tabveil.auditing.judging import Grounds, judge
 from tabveil.auditing.policy import Risk, risk_of
 from tabveil.auditing.positive_control import deciding, positive_controls, spreads
 from tabveil.auditing.report import Report
@@ -26,7 +31,7 @@ from tabveil.core.workers import current, working
 from tabveil.engines.neighbors.shared import expect
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.engines.representation import Contrastive
-from tabveil.errors import NothingToAsk
+from tabveil.errors import NotApplicable, NothingToAsk
 from tabveil.metrics.agreement import nearly_copied
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.control import ControlCheck, check_control
@@ -38,6 +43,7 @@ from tabveil.metrics.registry import METRICS, Explanation, MetricChoice, contras
 from tabveil.metrics.traces import Trace, Traces, order
 from tabveil.metrics.utility import Utility
 from tabveil.protocols import Metric
+from tabveil.tables.lot import SplitRecord
 from tabveil.tables.reading import LoadedTables
 from tabveil.version import __version__
 
@@ -112,6 +118,8 @@ class AuditPlan:
                 title="order", work=partial(order, loaded.split, rng=stream(request.seed, "order")), weight=0
             ),
             AuditStep(title="identifiers", work=partial(_case_numbers, loaded, request), weight=0),
+            AuditStep(title="columns", work=partial(describe_columns, loaded, request), weight=0),
+            *self._initial_steps(loaded),
             *(
                 AuditStep(
                     title=ran.metric.name,
@@ -124,6 +132,36 @@ class AuditPlan:
             ),
             *extra_steps(loaded, self.metrics, request),
         ]
+
+    def _initial_steps(self, loaded: LoadedTables) -> list[AuditStep]:
+        """Return the step that attacks the training rows as if they were released, if it was asked for."""
+        attacks = [ran for ran in self.runs if risk_of(ran.metric.labels) is not None]
+        if not self.request.initial_risk or not attacks:
+            return []
+        work = partial(_before, attacks, loaded, self.request.without_tables())
+        return [AuditStep(title="initial risk", work=work, weight=sum(ran.weight for ran in attacks))]
+
+    def promised(self, report: Report, loaded: LoadedTables) -> Report:
+        """Add whether the release refutes the ε that the generator states, if somebody asked."""
+        request, promise = self.request, self.request.promise
+        if promise is None:
+            return report
+        record = None if request.split is None else SplitRecord.read(request.split)
+        doubt = (
+            None
+            if record is None or request.control is None
+            else record.doubt(request.train, request.control)
+        )
+        found = examine(
+            promise,
+            loaded.given,
+            record,
+            doubt,
+            person=None if loaded.given.train.people is None else loaded.person,
+            alpha=round(1 - request.judged_by.confidence, 12),
+            rng=stream(request.seed, "claimed epsilon"),
+        )
+        return replace(report, claim=found)
 
     @property
     def positive_weight(self) -> float:
@@ -186,6 +224,8 @@ class AuditPlan:
             policy=self.request.judged_by,
             control=checked,
             copies=_first(found, Copies),
+            dictionary=_first(found, Dictionary),
+            initial=_first(found, InitialRisk),
             traces=Traces(
                 found=(*(item for item in found if isinstance(item, Trace)), *_replayed(results, loaded))
             ),
@@ -259,6 +299,17 @@ def _answer(metric: Metric, loaded: LoadedTables, seed: int, attacker: str | Non
     given = ask(loaded.given)
     surer = min((found, given), key=lambda result: 1.0 if result.p_value is None else result.p_value)
     return replace(surer, p_value=None if surer.p_value is None else min(2 * surer.p_value, 1.0))
+
+
+def _before(attacks: Sequence[AuditedMetric], loaded: LoadedTables, request: AuditRequest) -> InitialRisk:
+    """Attack the training rows as if they were released."""
+    own = as_released(loaded)
+    found: list[Result] = []
+    for ran in attacks:
+        with suppress(NotApplicable):
+            found.append(_answer(ran.metric, own, request.seed, ran.attacker))
+    sizes = {"n_train": len(own.split.train), "n_control": len(own.split.control)}
+    return InitialRisk.of(judge(Grounds(results=found, **sizes), request.judged_by))
 
 
 def _replayed(results: Sequence[Result], loaded: LoadedTables) -> tuple[Trace, ...]:

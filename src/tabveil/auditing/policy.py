@@ -5,9 +5,9 @@
 (0.02, 0.05)
 """
 
+import datetime as dt
 from collections.abc import Mapping
 from pathlib import Path
-from textwrap import wrap
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field
@@ -37,8 +37,29 @@ WHY_THE_DEFAULT = (
 REQUIRED = ("singling_out", "linkability", "inference", "membership_distance")
 """One attack for each risk: what must have run and answered before a release is called within threshold."""
 
+ReleaseModel = Literal["public", "controlled", "internal"]
+RELEASE_MODELS: Mapping[ReleaseModel, str] = {
+    "public": "anybody may take the release, and nothing can be called back",
+    "controlled": "known recipients, under a contract or in a place that the controller watches",
+    "internal": "people of the same organization only",
+}
+"""To whom a release goes, and what each means."""
+
+Sensitivity = Literal["low", "medium", "high"]
+SENSITIVITIES: tuple[Sensitivity, ...] = ("low", "medium", "high")
+
+Framework = Literal["wp29", "edpb", "ico", "iso27559", "nist", "ehds", "pdpc", "ipc"]
+"""Whose expectations the legal part of a report goes through."""
+
 Threshold = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Words = Annotated[str, Field(max_length=500), AfterValidator(lambda text: " ".join(text.split()))]
+
+
+Listed = Annotated[tuple[Words, ...], Field(max_length=50)]
+
+
+def _each_once(frameworks: tuple[Framework, ...]) -> tuple[Framework, ...]:
+    return tuple(dict.fromkeys(frameworks))
 
 
 class Thresholds(Strict):
@@ -54,11 +75,33 @@ class Thresholds(Strict):
         return float(getattr(self, risk.replace(" ", "_")))
 
 
+class Intruder(Strict):
+    """Who may try to find people in the release, as the controller expects them, and what was tried."""
+
+    who: Words = ""
+    skills: Words = ""
+    sources: Listed = ()
+
+
 class Policy(Strict):
-    """What the controller decided before the audit. What is left out takes its stated default."""
+    """What the controller decided before the audit. What is left out takes its stated default.
+
+    Fields of words and choices are printed on the part to sign; no number of a report depends on them.
+    """
 
     recipient: Words = ""
     context: Words = ""
+    purpose: Words = ""
+    release_model: ReleaseModel | None = None
+    sensitivity: Sensitivity | None = None
+    generator: Words = ""
+    generator_version: Words = ""
+    earlier_releases: Listed = ()
+    review_date: dt.date | None = None
+    responsible: Words = ""
+    second_signatory: Words = ""
+    frameworks: Annotated[tuple[Framework, ...], AfterValidator(_each_once)] = ("wp29",)
+    intruder: Intruder = Intruder()
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = CONFIDENCE
     thresholds: Thresholds = Thresholds()
     copies: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = DEFAULT_COPIES
@@ -69,9 +112,19 @@ class Policy(Strict):
         everywhere = {risk.replace(" ", "_"): threshold for risk in RISKS}
         return self.model_copy(update={"thresholds": Thresholds(**everywhere)})
 
+    @property
+    def judges_by_default(self) -> bool:
+        """Whether everything that a verdict rests on has its default."""
+        usual = Policy()
+        return all(getattr(self, name) == getattr(usual, name) for name in JUDGED)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data, as it could stand in a policy file."""
         return self.model_dump(mode="json")
+
+
+JUDGED = ("confidence", "thresholds", "copies", "required")
+"""The fields that a verdict rests on."""
 
 
 def read_policy(source: str | Path | Mapping[str, Any] | Policy | None) -> Policy:
@@ -84,53 +137,3 @@ def risk_of(labels: Labels) -> Risk | None:
     if labels.pillar != "attack":
         return None
     return "membership" if labels.wp29 == "propensity" else labels.wp29
-
-
-_WIDTH = 100
-
-
-def template() -> str:
-    """Return a policy file in which every default is written out and explained.
-
-    >>> import yaml
-    >>> Policy(**yaml.safe_load(template())) == Policy()
-    True
-    """
-    policy = Policy()
-    thresholds = "\n".join(f"  {risk.replace(' ', '_')}: {policy.thresholds.of(risk):g}" for risk in RISKS)
-    return "\n".join(
-        [
-            _remark("A release policy for 'tabveil audit --policy'. What is left out takes its default."),
-            "",
-            _remark("Who receives the release, and how. Both are printed on the report."),
-            'recipient: ""',
-            'context: ""',
-            "",
-            _remark("The confidence of every interval. Verdicts are judged on their upper bounds."),
-            f"confidence: {policy.confidence:g}",
-            "",
-            _remark(
-                "The largest share of people that may be exposed because their data were trained on, from 0 "
-                f"(nobody) to 1 (everyone). {WHY_THE_DEFAULT}"
-            ),
-            "thresholds:",
-            thresholds,
-            "",
-            _remark(
-                "The largest share of the release that may be copies of training rows, or nearly so, beyond "
-                "what chance explains."
-            ),
-            f"copies: {policy.copies:g}",
-            "",
-            _remark(
-                "Attacks that must have run and answered before a release is called within threshold "
-                "('tabveil metrics' lists all)."
-            ),
-            f"required: [{', '.join(policy.required)}]",
-            "",
-        ]
-    )
-
-
-def _remark(text: str) -> str:
-    return "\n".join(f"# {line}" for line in wrap(text, _WIDTH))

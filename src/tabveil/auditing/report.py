@@ -11,8 +11,11 @@ from typing import Any, Self
 from tabveil.auditing import config
 from tabveil.auditing.advice import Advice
 from tabveil.auditing.attackers import Attacker
+from tabveil.auditing.claimed_epsilon import ClaimedEpsilon
 from tabveil.auditing.detection import PositiveControls, Power, Spreads
+from tabveil.auditing.dictionary import Dictionary
 from tabveil.auditing.findings import finding
+from tabveil.auditing.initial import InitialRisk
 from tabveil.auditing.judging import Grounds, judge
 from tabveil.auditing.policy import Policy
 from tabveil.auditing.sampled import Sampled
@@ -33,7 +36,7 @@ from tabveil.core.wording import (
     percent,
     upper_percent,
 )
-from tabveil.errors import ParameterError
+from tabveil.errors import ParameterError, told
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.control.copies import Copies
@@ -44,6 +47,9 @@ from tabveil.metrics.traces import Traces
 from tabveil.metrics.utility import Utility
 from tabveil.tables.reading import dataframes
 from tabveil.tables.reading.layout import Library, in_library
+
+SCHEMA_VERSION = 1
+"""Of the JSON report: it changes where a field is taken away or means something else (docs/stability.md)."""
 
 RECORD_KINDS = (".csv", ".parquet")
 """How the names of files may end that hold the scores of single rows."""
@@ -97,6 +103,9 @@ class Report:
     exposed: ExposedRows | None = None
     sampled: Sampled | None = None  # where a part of the people was asked
     advice: Advice | None = None  # where the verdict is above or inconclusive
+    dictionary: Dictionary | None = None  # what each column holds, and what became of it
+    initial: InitialRisk | None = None  # the training rows attacked as if they were released
+    claim: ClaimedEpsilon | None = None  # whether the release refutes a stated ε
     seconds: float = 0.0
     given_verdict: Verdict | None = None  # the one that was stored, when read from JSON
     library: Library = Library.PANDAS  # that the user works with
@@ -154,9 +163,10 @@ class Report:
 
     def to_json(self) -> str:
         """Return the report as JSON text; only ``seconds`` differs where the same was asked for."""
-        parts = {name: getattr(self, name) for name in _PARTS}
+        parts = {name: getattr(self, name) for name in PARTS}
         return json.dumps(
             {
+                "schema_version": SCHEMA_VERSION,
                 "tabveil": self.version,
                 "title": self.title,
                 "seed": self.seed,
@@ -186,6 +196,8 @@ class Report:
 
     @classmethod
     def _of(cls, data: Mapping[str, Any]) -> Self:
+        if (form := data.get("schema_version", SCHEMA_VERSION)) != SCHEMA_VERSION:
+            raise Unreadable(f"its schema_version is {told(form)}, this version reads {SCHEMA_VERSION}")
         return cls(
             version=from_plain(str, data["tabveil"]),
             title=from_plain(str, data["title"]),
@@ -201,7 +213,7 @@ class Report:
             settings=from_plain(dict[str, Any], data["settings"]),
             request=from_plain(dict[str, Any], data["request"]),
             attackers=tuple(Attacker(**item) for item in data["attackers"]),
-            **{name: kind.from_json(data[name]) for name, kind in _PARTS.items() if name in data},
+            **{name: kind.from_json(data[name]) for name, kind in PARTS.items() if name in data},
             seconds=from_plain(float, data["seconds"]),
         )
 
@@ -350,7 +362,7 @@ def records_file(path: str | Path) -> Path:
     return Path(path)
 
 
-_PARTS: Mapping[str, Any] = {
+PARTS: Mapping[str, Any] = {
     "control": ControlCheck,
     "copies": Copies,
     "traces": Traces,
@@ -364,5 +376,8 @@ _PARTS: Mapping[str, Any] = {
     "exposed": ExposedRows,
     "sampled": Sampled,
     "advice": Advice,
+    "dictionary": Dictionary,
+    "initial": InitialRisk,
+    "claim": ClaimedEpsilon,
 }
 """What an audit measures only when asked for; each knows its way to JSON and back."""

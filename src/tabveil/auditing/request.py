@@ -14,6 +14,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError, Validat
 
 from tabveil.auditing import attackers
 from tabveil.auditing.attackers import Attacker
+from tabveil.auditing.claimed_epsilon import NeighborTables, Promise
 from tabveil.auditing.options import OPTIONS, AuditOptions, Columns
 from tabveil.auditing.policy import Policy, read_policy
 from tabveil.auditing.sampled import required
@@ -29,6 +30,7 @@ from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.registry import METRICS, Knowledge, MetricChoice, read_setting
 from tabveil.protocols import Metric
+from tabveil.tables.lot import SplitRecord
 from tabveil.tables.reading import declare
 from tabveil.tables.reading.declare import SchemaFile
 
@@ -37,6 +39,9 @@ Source = str | Path | Mapping[str, Any] | None
 Title = Annotated[str, Field(max_length=LONGEST_TITLE), AfterValidator(lambda text: " ".join(text.split()))]
 
 TABLES = ("train", "synthetic", "control")
+MOST_CLAIMED = 30.0
+"""A larger ε promises nothing that could be refuted."""
+
 ON_A_PAGE: Mapping[str, Any] = {"utility": True, "power": "affordable", "portrait": True}
 """What a page shows beside risks: brought with it, unless something else was decided."""
 
@@ -212,6 +217,29 @@ class AuditRequest(Strict, AuditOptions):
     def _people(cls, value: object, info: ValidationInfo) -> int:
         return required(_owner(info), cls._number(value, info))
 
+    @field_validator("claimed_epsilon", "delta", mode="before")
+    @classmethod
+    def _stated(cls, value: object, info: ValidationInfo) -> float:
+        owner, key = _owner(info), _key(info)
+        number = float(values.read(owner, key, value, float))
+        if key == "delta":
+            check.below_one(owner, key, number)
+        else:
+            check.between(owner, key, number, 0, MOST_CLAIMED)
+        return number
+
+    @field_validator("neighbors", mode="before")
+    @classmethod
+    def _neighbors(cls, value: object, info: ValidationInfo) -> Any:  # noqa: ANN401 - as the field says
+        return values.read(_owner(info), _key(info), value, NeighborTables)
+
+    @field_validator("split", mode="before")
+    @classmethod
+    def _divided(cls, value: object) -> Path | SplitRecord:
+        """Keep a file as its path, so that the audit can be repeated; refuse one that cannot be read."""
+        record = SplitRecord.read(value)
+        return Path(value) if isinstance(value, (str, Path)) else record
+
     @field_validator("shadow", mode="before")
     @classmethod
     def _attacked(cls, value: object, info: ValidationInfo) -> Path | ShadowResult:
@@ -232,6 +260,13 @@ class AuditRequest(Strict, AuditOptions):
     def attacked(self) -> ShadowResult | None:
         """What somebody who owns the generator found out, if it was given."""
         return ShadowResult.read(self.shadow) if isinstance(self.shadow, Path) else self.shadow
+
+    @property
+    def promise(self) -> Promise | None:
+        """What the generator states, if that is to be tested."""
+        if self.claimed_epsilon is None:
+            return None
+        return Promise(epsilon=self.claimed_epsilon, delta=self.delta, neighbors=self.neighbors)
 
     @property
     def judged_by(self) -> Policy:

@@ -17,6 +17,7 @@ from tabveil.cli import (
     audit,
     audit_epsilon,
     benchmark,
+    bundle,
     compare,
     config,
     demo,
@@ -34,7 +35,7 @@ from tabveil.core.ending import OUR_FAULT, end_with
 from tabveil.version import __version__
 
 COMMANDS = (
-    *(audit, compare, config, policy, split, schema, metrics, synthesize, attack, anonymize, steps),
+    *(audit, compare, config, bundle, policy, split, schema, metrics, synthesize, attack, anonymize, steps),
     *(audit_epsilon, pipeline, tune, benchmark, demo),
 )
 """In the order of the help."""

@@ -43,7 +43,7 @@ def audit(
     from tabveil.auditing.audit import conduct
     from tabveil.auditing.report import records_file
     from tabveil.auditing.request import AuditRequest, files_named
-    from tabveil.auditing.verdict import EXIT_CODES
+    from tabveil.auditing.verdict import ABOVE, EXIT_CODES
     from tabveil.cli.progress import progress_shown
     from tabveil.render.audit.terminal import report_page
 
@@ -73,7 +73,9 @@ def audit(
         with suppress(BrokenPipeError):
             for line in _reminders(report, html, records):
                 Screen(stderr=True).say(line)
-    return EXIT_CODES[report.verdict.state] if request.policy is not None else 0
+    code = EXIT_CODES[report.verdict.state] if request.policy is not None else 0
+    # A promise that is refuted is one that somebody asked to be kept, whatever the policy accepts.
+    return EXIT_CODES[ABOVE] if report.claim is not None and report.claim.state == "refuted" else code
 
 
 def _read(given: Mapping[str, Any], *, alone: bool) -> dict[str, Any]:
@@ -137,6 +139,7 @@ _ORDER = (
         "person",
         "independent_rows",
     ),
+    *("initial_risk", "claimed_epsilon", "delta", "neighbors", "split"),
     *("sample", "memory", "seed", "threads", "device", "scheduler", "title", "html", "brief", "json"),
     *("records", "show_values", "force", "quiet"),
 )

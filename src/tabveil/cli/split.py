@@ -1,5 +1,6 @@
 """``tabveil split``: hold back control rows."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,8 @@ from rich.text import Text
 from tabveil.cli import files
 from tabveil.cli.options import Force, NumbersSeed, option
 from tabveil.cli.screen import Screen
+
+RECORD = "split.json"
 
 
 def split(
@@ -30,8 +33,10 @@ def split(
 ) -> None:
     """Split a file."""
     from tabveil.auditing.policy import RISKS, Policy, read_policy
+    from tabveil.core.storage.files import write_text
     from tabveil.tables import reading as frame
     from tabveil.tables.holdout import count_people, in_words, parted_people, split_rows
+    from tabveil.tables.lot import SplitRecord
     from tabveil.tables.reading.files import ending_of_parts
 
     accepted = read_policy(policy) if policy is not None else Policy()
@@ -40,6 +45,7 @@ def split(
     targets: dict[Path, Path] = {}
     for part in (folder / f"train{ending}", folder / f"control{ending}"):
         targets[part] = files.writable("--out", part, force=force, not_over=[data, *targets.values()])
+    noted = files.writable("--out", folder / RECORD, force=force, not_over=[data, *targets.values()])
     table = frame.read_raw(data)
     parts = split_rows(table, control=control, by=by, seed=seed)
     sizes = []
@@ -48,6 +54,12 @@ def split(
         frame.write_raw(taken, target, like=data)
         sizes.append(len(rows) if by is None else count_people(taken, by))
         Screen().print(Text(f"{part}: {len(rows):,} rows"))
+    record = SplitRecord(
+        control=control, by=by, seed=seed, train_rows=len(parts[0]), control_rows=len(parts[1])
+    )
+    if record.doubt(*targets.values()) is None:  # a spreadsheet's rows are others as text
+        write_text(noted, f"{json.dumps(record.to_json(), indent=2, ensure_ascii=False)}\n")
+        Screen().print(Text(f"{folder / RECORD}: how they were divided, for 'tabveil audit --split'"))
     if by is None and not independent_rows:
         columns = frame.person_columns(data)
         if columns:

@@ -7,6 +7,7 @@ report joins with a template in ``templates`` that extends ``base.html.j2``, and
 
 import datetime as dt
 import math
+from enum import Enum
 from functools import cache, partial
 from importlib import resources
 from typing import Any
@@ -31,14 +32,31 @@ _WORDING = (
 _TAGS = {"code": "code", "emphasis": "em", "strong": "strong"}
 
 
-def laid_out(template: str, *titles: str, kind: str, made: dt.date | None, **parts: Any) -> str:  # noqa: ANN401 - whatever the template writes
+class Undated(Enum):
+    """Stands for the date of a page that has none."""
+
+    UNDATED = "undated"
+
+
+UNDATED = Undated.UNDATED
+
+
+def laid_out(
+    template: str,
+    *titles: str,
+    kind: str,
+    made: dt.date | Undated | None,
+    **parts: Any,  # noqa: ANN401 - whatever the template writes
+) -> str:
     """Fill a template: under the first title that says something, else what ``kind`` of page it is.
 
-    ``made`` is the page's date, today if there is none.
+    ``made`` is the page's date, today if there is none; an undated page does not show one.
     """
     title = next(filter(None, (wording.clean(given, wording.LONGEST_TITLE) for given in titles)), kind)
-    day = made or dt.datetime.now(tz=dt.UTC).date()
-    date = f"{day.day} {day:%B %Y}"
+    date = ""
+    if not isinstance(made, Undated):
+        day = made or dt.datetime.now(tz=dt.UTC).date()
+        date = f"{day.day} {day:%B %Y}"
     sheet = resources.files("tabveil.render").joinpath("templates", "page.css").read_text(encoding="utf-8")
     # Paper repeats title and date in the margin of every sheet.
     head = f"@page{{@top-left{{content:{_spelled(title)}}}@top-right{{content:{_spelled(date)}}}}}"

@@ -13,7 +13,7 @@ import re
 import secrets
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -196,6 +196,40 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     return found
 
 
+def read_members(path: Path, known: Collection[str], *, most: int) -> dict[str, bytes]:
+    """Read an archive of files that are stored as they are, with no other names than ``known`` ones.
+
+    Nothing is unpacked to a disk. Links, folders, names that lead elsewhere, files that unpack to more than
+    they are, and archives of more than ``most`` bytes are refused before anything of them is read.
+    """
+    with open_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise Unreadable(f"{path.name} has {size:,} bytes; at most {most:,} are read")
+        try:
+            with zipfile.ZipFile(file) as archive:
+                members = archive.infolist()
+                if len(members) > len(known) or any(item.filename not in known for item in members):
+                    raise Unreadable(f"{path.name} holds other files than it may")
+                if sum(item.file_size for item in members) > size or not all(map(_is_stored, members)):
+                    raise Unreadable(f"{path.name} holds more than its size allows, or no plain files")
+                found = {item.filename: bytes(_read_member(archive, item)) for item in members}
+        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+            raise Unreadable(f"{path.name} is no archive, or a damaged one") from error
+        except UnicodeError as error:
+            raise Unreadable(f"{path.name} has names that are no text") from error
+    if len(found) < len(members):
+        raise Unreadable(f"{path.name} holds a file twice")
+    return found
+
+
+def _is_stored(item: zipfile.ZipInfo) -> bool:
+    """Whether it is a file, neither packed nor encrypted; its mode says whether it is a link."""
+    kind = stat.S_IFMT(item.external_attr >> 16)
+    plain = item.compress_type == zipfile.ZIP_STORED and item.file_size == item.compress_size
+    return plain and kind in {0, stat.S_IFREG} and not item.flag_bits & 1
+
+
 def _memory() -> float:
     """Return the bytes of memory that this machine has."""
     try:
@@ -205,8 +239,7 @@ def _memory() -> float:
 
 
 def _is_plain(item: zipfile.ZipInfo) -> bool:
-    stored = item.compress_type == zipfile.ZIP_STORED and item.file_size == item.compress_size
-    return stored and item.filename.endswith(".npy")
+    return _is_stored(item) and item.filename.endswith(".npy")
 
 
 def _read_array(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> NDArray[Any]:

@@ -29,6 +29,9 @@ class _Nullable:
 
         return BeforeValidator(self._number).__get_pydantic_core_schema__(kind, build)
 
+    def __get_pydantic_json_schema__(self, core: Any, build: Any) -> Any:  # noqa: ANN401 - pydantic's own
+        return {"anyOf": [build(core), {"type": "null"}]}
+
     def _number(self, value: Any) -> Any:  # noqa: ANN401 - whatever stands in a file
         return self.read if value is None else value
 
@@ -100,6 +103,17 @@ def to_plain(value: Any) -> Any:  # noqa: ANN401 - data in, JSON types out
         case _ if is_dataclass(value):
             return to_plain(_adapter(type(value)).dump_python(value, mode="json"))
     return value
+
+
+def schema_of(kind: Any) -> dict[str, Any]:  # noqa: ANN401 - any type that is stored
+    """Return the JSON Schema of what :func:`to_plain` writes of a type.
+
+    >>> from tabveil.core.estimate import Estimate
+    >>> schema_of(Estimate)["required"]
+    ['value', 'low', 'high', 'n']
+    """
+    found: dict[str, Any] = _adapter(kind).json_schema(mode="serialization")
+    return found
 
 
 def from_plain(kind: type[Kind], data: Any) -> Kind:  # noqa: ANN401 - JSON types

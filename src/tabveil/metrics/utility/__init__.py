@@ -33,7 +33,7 @@ from tabveil.metrics.utility.findings import (
     Utility,
 )
 from tabveil.metrics.utility.joint import discrepancy, discriminate, relate
-from tabveil.metrics.utility.marginals import measure_columns
+from tabveil.metrics.utility.marginals import bars, measure_columns
 from tabveil.metrics.utility.rules import RuleTables, find_rules
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "Rules",
     "TargetUtility",
     "Utility",
+    "bars",
     "loss",
     "measure",
     "measure_one",

@@ -2,22 +2,25 @@
 
 import datetime as dt
 
-from tabveil.auditing.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT, Policy
+from tabveil.auditing.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT
 from tabveil.auditing.report import Report
 from tabveil.metrics.utility import DOWNSTREAM
 from tabveil.render import black_box
-from tabveil.render.audit import advice, evidence, measures
+from tabveil.render.audit import advice, evidence, frameworks, governance, measures
 from tabveil.render.audit import view as words
-from tabveil.render.html import laid_out
+from tabveil.render.html import Undated, laid_out
 from tabveil.render.svg import state_key
 
 TITLE = "Privacy audit of a synthetic table"
 
 
-def page(report: Report, *, title: str = "", made: dt.date | None = None, brief: bool = False) -> str:
+def page(
+    report: Report, *, title: str = "", made: dt.date | Undated | None = None, brief: bool = False
+) -> str:
     """Lay out one report as a page to read, print and sign.
 
-    ``title`` stands in the place of the report's own; ``made`` is the page's date, today if left out.
+    ``title`` stands in the place of the report's own; ``made`` is the page's date, today if left out; an
+    :data:`UNDATED` page is the same whenever it is made.
     ``brief`` leaves out the annex: what is signed, and nothing else.
     """
     view, policy = words.AuditView(report), report.policy
@@ -35,7 +38,11 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None, brief:
         brief=brief,
         diagnostics=view.of_pillar("indicator"),
         inferred=evidence.inferred(report),
-        judged_by_default=policy == Policy(recipient=policy.recipient, context=policy.context),
+        judged_by_default=policy.judges_by_default,
+        columns=governance.column_rows(report),
+        expected=frameworks.expectations(report, view.ran),
+        stated=governance.facts(policy),
+        unstated=governance.unstated(policy),
         next_steps=advice.next_steps(report),
         properties=measures.properties(report),
         reappearing=view.of_pillar("property"),

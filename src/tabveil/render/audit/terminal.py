@@ -140,7 +140,36 @@ def _verdict(view: AuditView) -> list[RenderableType]:
     parts: list[RenderableType] = [lead(verdict), Text(), table]
     for told in filter(None, (thresholds_in_words(report), *view.trust)):
         parts += [Text(), Text(told)]
-    return parts
+    if (claim := report.claim) is not None:
+        parts += [
+            Text(),
+            Text(claim.sentence, style="bold"),
+            Text(f"Unit of privacy: {claim.unit_in_words}."),
+        ]
+    return [*parts, *_before(report)]
+
+
+def _before(report: Report) -> list[RenderableType]:
+    """Set the risk of the training rows themselves beside that of the release."""
+    if report.initial is None:
+        return []
+    table = plain_table("of 100 people")
+    for heading in ("before, measured", "at most", "after, measured", "at most"):
+        table.add_column(heading, justify="right")
+    verdict = report.verdict
+    for item, after, most in report.initial.beside(verdict):
+        before = _of_people(item.value, item.high)
+        left = _of_people(after, most)
+        table.add_row(item.risk, *before, *(_known(each, verdict) for each in left))
+    return section("Risk before (the training rows themselves) and after", Text(), table)
+
+
+def _of_people(value: float | None, high: float | None) -> tuple[str, str]:
+    """Write a measured gain and its upper bound."""
+    return (
+        wording.NOT_COMPUTED if value is None else wording.people(value),
+        wording.NOT_COMPUTED if high is None else wording.most_people(high),
+    )
 
 
 def lead(verdict: Verdict, what: str = "") -> Text:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from tabveil.core.table import Table
 from tabveil.tables.reading import files
-from tabveil.tables.reading.arrow import take_rows
-from tabveil.tables.reading.describe import describe
+from tabveil.tables.reading.arrow import put_together, take_rows
+from tabveil.tables.reading.describe import describe, type_name
 from tabveil.tables.reading.files import Source, read_raw, write_raw
 from tabveil.tables.reading.layout import Layout, cells_as_text, edges_in_words, to_arrow, to_native, to_text
 from tabveil.tables.reading.load import (
@@ -33,10 +33,12 @@ __all__ = [
     "native_parts",
     "parts_as_read",
     "person_columns",
+    "put_together",
     "raw_rows",
     "read_raw",
     "take_rows",
     "to_native",
+    "type_name",
     "write",
     "write_raw",
 ]

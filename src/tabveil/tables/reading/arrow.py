@@ -172,3 +172,18 @@ def missing_cells(data: RawTable, name: str) -> NDArray[np.bool_]:
     if pt.is_string(column.type) or pt.is_large_string(column.type):
         missing = pc.or_(missing, pc.equal(pc.fill_null(pc.utf8_trim_whitespace(column), ""), ""))
     return np.asarray(missing.to_numpy(), dtype=np.bool_)
+
+
+def put_together(*parts: RawTable) -> RawTable | None:
+    """Put the rows of several tables below each other, columns by name; None where they do not fit."""
+    first = parts[0].column_names
+    if len(set(first)) < len(first) or any(sorted(part.column_names) != sorted(first) for part in parts):
+        return None
+    try:
+        plain = [
+            pa.Table.from_arrays([computable(part.column(name)) for name in first], names=first)
+            for part in parts
+        ]
+        return pa.concat_tables(plain, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return None

@@ -44,6 +44,7 @@ class LoadedTables:
     turned: tuple[str, ...] = ()  # released columns that attacks read on another scale
     parted_by: tuple[str, ...] = ()  # columns by which rows of one person stand in train and in control
     grouped_by: tuple[str, ...] = ()  # columns whose values repeat, but stand on one side each
+    person: str | None = None  # the column that says whose row it is
     drawn: Drawn | None = None  # whom an audit asks, where it does not ask everybody
 
     def shown(self, asked: Asked, of: Split | None = None) -> Split:
@@ -224,6 +225,7 @@ class _Together:
                 for role, source in given.items()
             },
             dropped=dropped,
+            person=person,
             written=written,
             identifiers=named,
             parted_by=people_on_both_sides(even | uneven_identifiers, declared.identifiers, texts)
