@@ -166,8 +166,8 @@ def _graded(simulation: Mapping[str, Any]) -> str:
     return (
         "The same attack with fixed thresholds, as the literature grades it: precision "
         f"{wording.number(simulation['precision'])}, accuracy {wording.number(simulation['accuracy'])}, "
-        f"graded “{simulation['grade']}”. A release that leaks nothing is graded Excellent or Very Good, and so may "
-        "be one that betrays a few people: no verdict rests on the grade."
+        f"graded “{simulation['grade']}”. A release that leaks nothing is graded Excellent or Very Good, and "
+        "so may be one that betrays a few people: no verdict rests on the grade."
     )
 
 
