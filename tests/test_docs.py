@@ -32,6 +32,7 @@ import hooks
 import markdown_text
 import metric_pages
 import pages
+import which_metric
 
 DOCS = ROOT / "docs"
 WRITTEN = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
@@ -138,6 +139,28 @@ def test_the_taxonomy_is_that_of_the_labels(texts):
     assert [re.match(r"\| \[`(\w+)`\]", line)[1] for line in lines] == list(METRICS)
     (line,) = (line for line in lines if "`domias_kde`" in line)
     assert line.strip(" |").split(" | ")[2:] == ["attack", "none of the three", "density", "no-box", "yes"]
+
+
+def test_the_taxonomy_names_what_is_no_metric(texts):
+    last = [line for line in texts["metrics.md"].splitlines() if re.match(r"\| \[\w", line)]
+    names = [re.match(r"\| \[([\w -]+)\]", line)[1] for line in last]
+    assert names == ["k-anonymity", "l-diversity", "t-closeness", "differential privacy", "shadow attack"]
+    assert last[-1].strip(" |").split(" | ")[2:] == ["attack", "none of the three", "ML", "black-box", "yes"]
+
+
+def test_every_metric_has_strengths_weaknesses_and_a_burden(texts):
+    assert set(which_metric.BY_HAND) == set(METRICS)
+    lines = [line for line in texts["which_metric.md"].splitlines() if line.startswith("| [`")]
+    cells = {re.match(r"\| \[`(\w+)`\]", line)[1]: line.strip("| ").split(" | ") for line in lines}
+    assert list(cells) == list(METRICS)
+    assert all(all(row) for row in cells.values())
+    for name, metric in METRICS.items():
+        assert cells[name][3].startswith("high") == (metric.extra is not None), name
+    # As the study has it: seconds, and the smallest share of copies that was noticed.
+    (card,) = (line for line in texts["power.md"].splitlines() if re.match(r"\| `gtcap` \| .* of 20", line))
+    measured = card.strip("| ").split(" | ")
+    assert cells["gtcap"][3:] == [f"low, {measured[-1]} s", measured[-2]]
+    assert "white box" in texts["which_metric.md"]
 
 
 def test_every_metric_has_a_page_with_all_its_parameters(generated):

@@ -357,7 +357,7 @@ def test_perturbed_rows_are_learned_and_people_are_audited_as_they_were():
     assert shares["perturbed"] == shares["final"] == 0.0  # copies of the perturbed ones
     expected = tabveil.perturb(people, **asked_for, seed=3).rows
     assert set(report.native()["cost"]) <= set(expected["cost"])
-    assert json.loads(report.to_json())["settings"]["perturb"]["noise"] == 0.3
+    assert report.settings["perturb"]["noise"] == 0.3
     assert "perturbed" in page(report).lower()
 
 
