@@ -12,6 +12,7 @@ SEEN = "hollow: seen in fewer than 95 % of repeats"
 PEOPLE = {"adult": "Adult", "diabetes": "Hospital encounters", "census": "Census"}
 _TABLE = re.compile(r"<!-- (?:table|written): (.*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 _CELL = re.compile(r"(?P<below><)?(?P<value>[−-]?[\d,]*\.?\d+)(?: \((?P<seen>[\d.]+)\))?")
+_ENDS = {"first": 0, "last": -1}
 _GAPS = {"", "–", "not computed", "not reached"}
 
 
@@ -51,6 +52,10 @@ class PageTables:
             raise ParameterError(f"The page has no table {address!r} to draw.")
         return Cells.read(self._texts[address])
 
+    def all(self):
+        """Return all tables by their marks; None for one that no store has filled yet."""
+        return {address: Cells.read(text) if "|" in text else None for address, text in self._texts.items()}
+
     def find(self, start):
         """Return all tables whose marks begin so, by what follows."""
         return {
@@ -82,6 +87,27 @@ def spot(cell):
     if found["below"]:
         value /= 2  # somewhere between zero and what it is below
     return Spot(value=value, sure=found["seen"] is None or float(found["seen"]) >= ENOUGH)
+
+
+def number(cell, part="value"):
+    """Return one number of a cell: its value, the share of repeats that saw it, or an end of a range.
+
+    >>> number("0.912 (0.67)"), number("0.912 (0.67)", "seen"), number("-0.002 → 0.177", "last")
+    (0.912, 0.67, 0.177)
+    >>> number("+57 ± 15 %"), number("1,584"), number("–")
+    (57.0, 1584.0, None)
+    """
+    if part in _ENDS:
+        cell = cell.split(" → ")[_ENDS[part]] if " → " in cell else ""
+    if cell in _GAPS:
+        return None
+    if part == "seen":
+        found = _CELL.fullmatch(cell)
+        if found is None or found["seen"] is None:
+            raise ParameterError(f"A cell must say in how many repeats it was seen, got {cell!r}.")
+        return float(found["seen"])
+    found = spot(re.sub(r" ± .*| %$", "", cell).removeprefix("+").replace("-", "−"))
+    return None if found is None else found.value
 
 
 def row(label, cells):

@@ -7,7 +7,7 @@
 
 and puts the table that is asked for between the two; the text around them is written by hand. STORES is a
 folder with a store for each study, called as its file. What a study has no store for is left as it is. Then
-figures are drawn anew from the tables.
+figures are drawn anew from the tables, and verdicts on the papers' claims follow from them (claims.py).
 """
 
 import json
@@ -18,11 +18,13 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean
 
+import claims
 import figures
 import pipelines
 import yaml
 
 from tabveil.core.storage.files import write_text
+from tabveil.core.wording import NOT_COMPUTED
 from tabveil.errors import ParameterError
 from tabveil.render.benchmark import markdown
 from tabveil.workflows.benchmark import Store
@@ -52,10 +54,11 @@ class Tables:
         return getattr(self, name)(*given)
 
     def curve(self, study, dataset, risk, write="seen", held=None):
-        """Return what metrics say by level."""
-        return markdown.curve_table(
+        """Return what metrics say by level; levels and metrics of which nothing is known are left out."""
+        made = markdown.curve_table(
             self.found(study), dataset, risk, write=WRITERS[write], held=None if held is None else float(held)
         )
+        return _without_gaps(made)
 
     def cards(self, study, dataset, risk):
         """Return score cards."""
@@ -164,6 +167,22 @@ class Tables:
             if record is not None and record.answer.measure is not None:
                 yield place.metric, record.answer.measure
 
+    def answered(self, *studies):
+        """Return how much of each study was run: on whom, in how many repeats."""
+        rows = []
+        for study in studies:
+            found = self.found(study)
+            known = [
+                point.mean.n for curve in found.curves for point in curve.points if point.mean is not None
+            ]
+            repeats = "none" if not known else "–".join(map(str, sorted({min(known), max(known)})))
+            people = ", ".join(item.label for item in found.plan.datasets)
+            rows_of = ", ".join(f"{item.train:,}" for item in found.plan.datasets)
+            missing = sum(gap.n for gap in found.gaps if gap.kind == "not run")
+            run = f"{found.n_cells - missing:,} of {found.n_cells:,}"
+            rows.append([markdown.code(study), people, rows_of, f"{repeats} of {found.plan.repeats}", run])
+        return markdown.table(["study", "table", "rows of train", "repeats", "answers"], rows)
+
     def beside(self, study, risk, *datasets):
         """Return both ends beside table 4.3, counted as the papers count, and by the headline."""
         found = self.found(study)
@@ -204,6 +223,21 @@ class Tables:
         levels = sorted({level for _, level in ratios})
         rows = [[name, *(_ratios(ratios.get((name, level), {})) for level in levels)] for name in datasets]
         return markdown.table(["dataset", *(f"{level:g}" for level in levels)], rows)
+
+
+def _without_gaps(text):
+    """Leave out columns and rows of a table in which no cell holds a number, and a table without any."""
+    lines = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines()]
+    if len(lines) < 3:  # noqa: PLR2004 - no table, or one without a row
+        return text
+    gap, (head, rule, *body) = {NOT_COMPUTED, ""}, lines
+    known = [0] + [
+        place for place in range(1, len(head)) if any(row[place].strip() not in gap for row in body)
+    ]
+    if len(known) == 1:
+        return "Not run yet."
+    rows = [row for row in body if any(cell.strip() not in gap for cell in row[1:])]
+    return "\n".join("|" + "|".join(row[place] for place in known) + "|" for row in (head, rule, *rows))
 
 
 def _drawn(seen, datasets):
@@ -301,6 +335,7 @@ def main(argv=None):
         fill(page, tables)
     write_leaks(tables)
     figures.write(DOCS)
+    claims.write(DOCS)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 from tabveil.auditing.request import ON_A_PAGE, TABLES, AuditRequest
 from tabveil.core.result import Input
 from tabveil.core.settings import yaml_files
-from tabveil.core.settings.registry import is_named, settings_of, values_of
+from tabveil.core.settings.registry import is_named, kept_by, values_of
 from tabveil.core.wording import begin
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.registry import METRICS, MetricChoice
@@ -152,7 +152,7 @@ def _entry(request: AuditRequest, item: MetricChoice | Metric) -> str | dict[str
 
 def _named(thing: Any, told: Mapping[str, Any]) -> str | dict[str, Any]:  # noqa: ANN401 - any object with a name
     """Write an object as its name, with the settings that are neither told by others nor its defaults."""
-    usual = {key: told.get(key, setting.default) for key, setting in settings_of(type(thing)).items()}
+    usual = {key: told.get(key, setting.default) for key, setting in kept_by(type(thing)).items()}
     given = {key: getattr(thing, key, None) for key in usual}
     own = {
         key: value

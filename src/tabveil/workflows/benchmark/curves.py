@@ -300,8 +300,8 @@ def _point(trials: CurveCells, figure: str | None, level: float) -> Point:
         values = trials.values(level)
         seen = share(sum(record.answer.seen for record in answered), len(answered))
         largest = mean(item for record in answered if (item := record.answer.largest) is not None)
-        risk = mean(item.value for record in answered if (item := record.answer.risk) is not None)
-        attack = mean(item for record in answered if (item := record.answer.attack) is not None)
+        risk = mean(record.answer.risk.value for record in answered if record.answer.risk is not None)
+        attack = mean(record.answer.attack for record in answered if record.answer.attack is not None)
     else:
         values = [record.answer.figures[figure] for record in known if figure in record.answer.figures]
         seen = largest = risk = attack = None
