@@ -2,7 +2,7 @@
 
 ``python benchmarks/calibrated_guesses.py adult --seeds 1000 1020`` plants leaks in tables of 3,000 rows and
 counts how often each attack sees them, with the distance as confidence and with a calibrated one. It takes
-minutes; docs/contrastive.md says what it came to. Settings were chosen on Adult with seeds below 1000.
+minutes; docs/contrastive_study.md says what it came to. Settings were chosen on Adult with seeds below 1000.
 """
 
 import argparse

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from markdown_text import from_docstring, plain, table
+from which_metric import beside_metrics
 
 from tabveil.core.result import Labels
 from tabveil.metrics.registry import METRICS, Explanation, explain
@@ -26,7 +27,7 @@ def taxonomy() -> str:
     for name, metric in METRICS.items():
         places = _places(metric.labels)
         rows.append([f"[`{name}`](metrics/{name}.md)", plain(explain(metric).question), *places.values()])
-    return table(["metric", "question", *places], rows)
+    return table(["metric", "question", *places], [*rows, *beside_metrics()])
 
 
 def _places(labels: Labels) -> dict[str, str]:

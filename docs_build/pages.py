@@ -8,6 +8,7 @@ from pathlib import Path
 
 import metric_pages
 from markdown_text import plain, table
+from which_metric import known_against, which_metric
 
 from tabveil.auditing.audit import audit
 from tabveil.auditing.options import OPTIONS
@@ -49,6 +50,8 @@ def insertions() -> dict[str, str]:
     return {
         "audit options": audit_options(),
         "taxonomy": metric_pages.taxonomy(),
+        "which metric": which_metric(),
+        "known against": known_against(),
         "utility figures": utility_figures(),
         "policy fields": policy_fields(),
         "why the default": plain(WHY_THE_DEFAULT),

@@ -19,6 +19,7 @@ from tabveil.auditing import verdict as judgment
 from tabveil.auditing.policy import Policy
 from tabveil.auditing.verdict import EXIT_CODES
 from tabveil.cli import exit_codes
+from tabveil.core.settings.registry import settings_of
 from tabveil.engines.embedding.settings import PRESETS
 from tabveil.metrics.registry import METRICS
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES
@@ -32,6 +33,7 @@ import hooks
 import markdown_text
 import metric_pages
 import pages
+import which_metric
 
 DOCS = ROOT / "docs"
 WRITTEN = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
@@ -140,13 +142,35 @@ def test_the_taxonomy_is_that_of_the_labels(texts):
     assert line.strip(" |").split(" | ")[2:] == ["attack", "none of the three", "density", "no-box", "yes"]
 
 
+def test_the_taxonomy_names_what_is_no_metric(texts):
+    last = [line for line in texts["metrics.md"].splitlines() if re.match(r"\| \[\w", line)]
+    names = [re.match(r"\| \[([\w -]+)\]", line)[1] for line in last]
+    assert names == ["k-anonymity", "l-diversity", "t-closeness", "differential privacy", "shadow attack"]
+    assert last[-1].strip(" |").split(" | ")[2:] == ["attack", "none of the three", "ML", "black-box", "yes"]
+
+
+def test_every_metric_has_strengths_weaknesses_and_a_burden(texts):
+    assert set(which_metric.BY_HAND) == set(METRICS)
+    lines = [line for line in texts["which_metric.md"].splitlines() if line.startswith("| [`")]
+    cells = {re.match(r"\| \[`(\w+)`\]", line)[1]: line.strip("| ").split(" | ") for line in lines}
+    assert list(cells) == list(METRICS)
+    assert all(all(row) for row in cells.values())
+    for name, metric in METRICS.items():
+        assert cells[name][3].startswith("high") == (metric.extra is not None), name
+    # As the study has it: seconds, and the smallest share of copies that was noticed.
+    (card,) = (line for line in texts["power.md"].splitlines() if re.match(r"\| `gtcap` \| .* of 20", line))
+    measured = card.strip("| ").split(" | ")
+    assert cells["gtcap"][3:] == [f"low, {measured[-1]} s", measured[-2]]
+    assert "white box" in texts["which_metric.md"]
+
+
 def test_every_metric_has_a_page_with_all_its_parameters(generated):
     for name, metric in METRICS.items():
         page = generated[f"metrics/{name}.md"]
         assert metric.__doc__.splitlines()[0] in page
         parameters = page.partition("## Parameters")[2].partition("## ")[0]
         assert set(re.findall(r"^\| `(\w+)` \|", parameters, flags=re.MULTILINE)) == set(
-            inspect.signature(metric).parameters
+            settings_of(metric)  # a preset among them
         )
         assert "## References" in page
 

@@ -36,7 +36,8 @@ LIBRARIES = {
     ),
     **dict.fromkeys(("opacus", "dp_accounting"), re.compile(r"synthesis\.generators\.dpctgan\b")),
     **dict.fromkeys(
-        ("sklearn", "threadpoolctl"), re.compile(r"(synthesis\.generators\b|tables\.matrices\.modes$)")
+        ("sklearn", "threadpoolctl"),
+        re.compile(r"(synthesis\.generators\b|tables\.matrices\.modes$|engines\.isolation$)"),
     ),
     "xgboost": re.compile(r"engines\.boosting$"),
     **dict.fromkeys(("numba", "llvmlite"), re.compile(r".*kernels$")),

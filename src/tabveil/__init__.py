@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tabveil.workflows.anonymizing import Anonymized, anonymize, hierarchies, quasi_identifiers
     from tabveil.workflows.black_box import attack
     from tabveil.workflows.epsilon import audit_epsilon
+    from tabveil.workflows.perturbing import Perturbed, perturb
     from tabveil.workflows.pipeline import PipelineReport
     from tabveil.workflows.pipeline import run_pipeline as pipeline
     from tabveil.workflows.pseudonyms import Pseudonymized, pseudonymize
@@ -42,6 +43,7 @@ __all__ = [
     "Deduplicated",
     "FilteredRelease",
     "Outliers",
+    "Perturbed",
     "PipelineReport",
     "Pseudonymized",
     "Report",
@@ -65,6 +67,7 @@ __all__ = [
     "load_model",
     "load_split",
     "outliers",
+    "perturb",
     "pipeline",
     "pseudonymize",
     "quasi_identifiers",
@@ -80,6 +83,7 @@ _HOMES = {
     "Deduplicated": ("tabveil.workflows.steps", "Deduplicated"),
     "FilteredRelease": ("tabveil.workflows.steps", "FilteredRelease"),
     "Outliers": ("tabveil.metrics.outlying", "Outliers"),
+    "Perturbed": ("tabveil.workflows.perturbing", "Perturbed"),
     "PipelineReport": ("tabveil.workflows.pipeline", "PipelineReport"),
     "Pseudonymized": ("tabveil.workflows.pseudonyms", "Pseudonymized"),
     "Report": ("tabveil.auditing.report", "Report"),
@@ -104,6 +108,7 @@ _HOMES = {
     "load_split": ("tabveil.tables.reading", "load_split"),
     "outliers": ("tabveil.metrics.outlying", "outliers"),
     "plot_of_audit": ("tabveil.render.audit.charts", "plot"),
+    "perturb": ("tabveil.workflows.perturbing", "perturb"),
     "pipeline_page": ("tabveil.render.pipeline.page", "page"),
     "pipeline": ("tabveil.workflows.pipeline", "run_pipeline"),
     "pseudonymize": ("tabveil.workflows.pseudonyms", "pseudonymize"),

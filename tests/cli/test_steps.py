@@ -1,4 +1,4 @@
-"""Filter, deduplicate and pseudonymize on the command line: what is written, said and refused."""
+"""Filter, deduplicate, pseudonymize and perturb on the command line: what is written, said and refused."""
 
 import re
 from pathlib import Path
@@ -9,6 +9,7 @@ from supplies.terminal import run
 from supplies.workbooks import number, rows, text, workbook
 
 import tabveil
+from tabveil.workflows.perturbing import NOTHING_PROMISED
 from tabveil.workflows.steps import HOLE, VOIDS_PROMISE
 
 
@@ -261,3 +262,20 @@ def test_who_looks_at_the_generator_alone_does_not_leave_a_step_out_silently(ste
     Path("asked.yaml").write_text(f"generator: hybrid\n{step}: {said}\n", encoding="utf-8")
     line = refused("attack", "--config", "asked.yaml", "--data", "visits.csv")
     assert f"{step} is a step of 'tabveil synthesize' and 'tabveil pipeline' only" in line
+
+
+PERTURB = ("perturb", "--data", "visits.csv")
+
+
+def test_a_perturbed_file_has_the_form_of_the_first_and_says_that_nothing_is_promised():
+    result = done(*PERTURB, "--swap", "region", "--within", "sex", "--noise", "0.2", "--out", "out.csv")
+    before, after = (pd.read_csv(name, sep=";", dtype=str) for name in ("visits.csv", "out.csv"))
+    assert list(after) == list(before)
+    assert sorted(after["patient"]) == sorted(before["patient"])  # with their zeros
+    assert sorted(after["region"]) == sorted(before["region"])
+    assert sorted(after["cost"], key=str) != sorted(before["cost"], key=str)
+    assert "out.csv: Values of region changed places among" in result.stdout
+    assert result.stderr.splitlines()[-1] == NOTHING_PROMISED
+    done(*PERTURB, "--noise", "0.2", "--column", "age", "--out", "quiet.csv", "--quiet")
+    assert "--force" in refused(*PERTURB, "--noise", "0.2", "--out", "out.csv")
+    assert "nothing is to be changed" in refused(*PERTURB, "--out", "other.csv")

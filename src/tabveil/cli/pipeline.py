@@ -155,7 +155,8 @@ def register(app: typer.Typer) -> None:
     app.command(
         help="Anonymize, sample and generate a table, and audit every stage of that.\n\n"
         "The file says how: it names the generator [bold]hybrid[/] and its settings, as for [bold]tabveil "
-        "synthesize --config[/]. It may also deduplicate and pseudonymize the rows, and filter the release. "
+        "synthesize --config[/]. It may also deduplicate, pseudonymize and perturb the rows, and "
+        "filter the release. "
         "Rows are held back as control first. Then four tables are audited, each as if it were the release: "
         "the original rows, the anonymized ones, the final ones (and those before a filter), and those of "
         "the generator where it learns the original rows. So the page shows where the risk goes, what that "

@@ -1,4 +1,4 @@
-"""Steps beside a generator: ``tabveil filter``, ``tabveil deduplicate``, ``tabveil pseudonymize``."""
+"""Steps beside a generator: ``tabveil filter``, ``deduplicate``, ``pseudonymize``, ``perturb``."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -178,6 +178,64 @@ def pseudonymize(
     Screen().say(pseudonyms.STILL_PERSONAL, style="dim")
 
 
+def perturb(
+    *,
+    data: Data,
+    out: Out,
+    swap: Annotated[
+        list[str] | None,
+        option(
+            "COLUMN", "A column whose values change places among rows. Repeatable: all of a row together."
+        ),
+    ] = None,
+    within: Annotated[
+        list[str] | None, option("COLUMN", "A column that is equal in rows that swap. Repeatable.")
+    ] = None,
+    share: Annotated[float, option("SHARE", "The share of the rows that swap.")] = 1.0,
+    noise: Annotated[
+        float, option("S", "How far numbers are moved, in standard deviations of their column.")
+    ] = 0.0,
+    replace: Annotated[
+        float, option("P", "The chance of a label to be drawn anew, by how common labels are.")
+    ] = 0.0,
+    column: Annotated[
+        list[str] | None,
+        option("COLUMN", "A column that --noise and --replace change. Repeatable; if left out, all others."),
+    ] = None,
+    schema: Annotated[Path | None, asked("column_types")] = None,
+    missing: Missing = None,
+    seed: Seed = 0,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Perturb a file."""
+    from tabveil.cli.progress import progress_shown
+    from tabveil.core.workers import tell, working
+    from tabveil.tables import reading as frame
+    from tabveil.workflows import perturbing
+
+    place = rows_file(out, force=force, not_over=[data, schema])
+    with progress_shown(quiet=quiet) as listener, working(listener=listener):
+        tell("reading", 0.0)
+        found = perturbing.perturb(
+            data,
+            swap=swap or (),
+            within=within or (),
+            share=share,
+            noise=noise,
+            replace=replace,
+            columns=column or (),
+            seed=seed,
+            schema=schema,
+            missing=missing or (),
+        )
+        tell("writing", 0.8)
+        frame.write_raw(found.raw, place, like=data)
+    if not quiet:
+        _tell(out, found.notes, found.sentences)
+    Screen(stderr=True).say(perturbing.NOTHING_PROMISED, style="dim")
+
+
 def _costs(before: "Utility", after: "Utility") -> list[tuple[str, ...]]:
     """Set the figures of either release side by side, and those of the models trained on them."""
     from tabveil.metrics.utility import MEANINGS
@@ -219,7 +277,7 @@ def _write(data: Path, rows: "Indices", place: Path, *, drop: Sequence[str] = ()
 
 
 def register(app: typer.Typer) -> None:
-    """Add the three commands."""
+    """Add the four commands."""
     app.command(
         "filter",
         help="Drop rows of a release that are too near to training rows, judged by rows never seen.\n\n"
@@ -250,3 +308,13 @@ def register(app: typer.Typer) -> None:
         "[cyan]tabveil pseudonymize --data l.csv --column name --text letter --key k --out p.csv[/]\n\n"
         "[cyan]tabveil pseudonymize --data p.csv --column case --style invented --key k --out q.csv[/]",
     )(pseudonymize)
+    app.command(
+        help="Swap values among rows, or move them by noise, before a generator learns them or as a "
+        "release.\n\n"
+        "Swapped columns change places together, among rows that are equal in [bold]--within[/]. Numbers are "
+        "moved by a normal draw, labels drawn anew. Rows leave in random order. Nothing formal is promised: "
+        "audit what comes out against the rows as they were.",
+        epilog="Examples:\n\n"
+        "[cyan]tabveil perturb --data p.csv --swap town --within region --share 0.5 --out swapped.csv[/]\n\n"
+        "[cyan]tabveil perturb --data p.csv --noise 0.1 --replace 0.05 --out noisy.csv[/]",
+    )(perturb)

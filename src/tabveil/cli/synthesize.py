@@ -52,7 +52,8 @@ def synthesize(
         option(
             "FILE",
             "A YAML or JSON file with generator, settings, rows, seed, schema and more, also steps "
-            "before and after (deduplicate, pseudonymize, filter); what is given here replaces what it says.",
+            "before and after (deduplicate, pseudonymize, perturb, filter); what is given here replaces "
+            "what it says.",
         ),
     ] = None,
     rows: Annotated[int | None, option("N", "How many rows to draw; as many as the data.", min=1)] = None,
@@ -100,7 +101,7 @@ def synthesize(
     from tabveil.synthesis.generators.privacy import WARNING
     from tabveil.tables.reading import declare
     from tabveil.workflows import synthesizing
-    from tabveil.workflows.pipeline.settings import RealRows
+    from tabveil.workflows.pipeline.settings import RealRows, perturbed
     from tabveil.workflows.synthesizing import configuration
     from tabveil.workflows.synthesizing.configuration import SynthesisFile
 
@@ -111,7 +112,7 @@ def synthesize(
     given: dict[str, Any] = {**said.settings, **read_settings(settings or ())}
     rows, schema, absent = rows or said.rows, schema or said.schema, tuple(missing or said.missing)
     seed = said.seed if seed is None else seed
-    synthesizing.choose(generator, given)  # complains before the long work begins
+    chosen = synthesizing.choose(generator, given)  # complains before the long work begins
     _require_control(control, policy, filtering=said.filter is not None)
     target = rows_file(out, not_over=[data, config, schema, save, control, policy], force=force)
     if save is not None:
@@ -119,11 +120,14 @@ def synthesize(
     real, gone = RealRows.of(data=data, control=control).without(drop or ()), tuple(drop or ())
     real = real.deduplicated(said.deduplicate, seed=seed or 0).pseudonymized(said.pseudonymize)
     types = declare.read(schema).about_rest(gone) if gone else schema
-    for step in real.steps:
+    learned_from, changed = perturbed(
+        real.get("data"), said, chosen, seed=seed or 0, schema=types, missing=absent
+    )
+    for step in (*real.steps, *changed):
         _tell_step(step)
     with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
         learned = synthesizing.learn(
-            real.get("data"),
+            learned_from,
             generator=generator,
             settings=given,
             seed=seed,

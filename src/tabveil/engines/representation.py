@@ -20,6 +20,7 @@ from tabveil.core.settings.registry import Registry, completed, values_of
 from tabveil.core.table import Floats, Numeric, Schema, Split, Table
 from tabveil.core.workers import shared
 from tabveil.engines.embedding import ContrastiveSettings, Embedding
+from tabveil.engines.isolation import isolation_scores
 from tabveil.engines.neighbors import MeasuredColumn, Space, local_outlier_factors
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.errors import NotApplicable, ParameterError
@@ -246,6 +247,16 @@ def outlier_factors(
     split = Split(train=table, control=table, synthetic=table)
     view, names = representation.view(split, rng=rng), table.schema.names
     return local_outlier_factors(view.space(names), view.see(table, names), n_neighbors=n_neighbors)
+
+
+def isolation(table: Table, representation: Representation, *, rng: Generator) -> Floats:
+    """Return how easily every row is set apart from all others by random cuts, (n,).
+
+    What is cut is what a representation shows of rows: their columns, or their vectors where it learns.
+    """
+    split = Split(train=table, control=table, synthetic=table)
+    view = representation.view(split, rng=rng)
+    return isolation_scores(view.see(table, table.schema.names), rng=rng)
 
 
 def require_representation(owner: str, given: object) -> None:

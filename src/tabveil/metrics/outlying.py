@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tabveil.core.table import Categorical, Floats, Indices, Split, Table
 from tabveil.core.wording import escaped, percent
 from tabveil.core.workers import Listener, working
 from tabveil.engines.neighbors import N_OTHERS, to_others
-from tabveil.engines.representation import Mixed, outlier_factors, require_representation
+from tabveil.engines.representation import Mixed, isolation, outlier_factors, require_representation
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.registry import read_setting
 from tabveil.protocols import Representation
@@ -92,30 +92,39 @@ class RankedRows:
         return escaped(f"{what} ({share}), by {how}, {self.representation.name}: rows {first}")
 
 
+Detector = Literal["local_outlier_factor", "isolation_forest"]
+"""How rows that stand apart are found."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outliers(RankedRows):
     """The rows of a table by how far they stand apart. Positions count from 0; no value is held here.
 
     ``scores`` are local outlier factors: near 1 is a row among its like, 2 stands twice as far from its
-    neighbors as these from theirs. ``order`` has the positions of all rows, the most outlying first, and
-    ``rows`` the first of them: those that were called outliers. Positions point at people: guard them.
+    neighbors as these from theirs. Those of an isolation forest lie from 0 to 1: about 0.5 for most rows,
+    near 1 for one that few cuts set apart. ``order`` has the positions of all rows, the most outlying first,
+    and ``rows`` the first of them: those that were called outliers. Positions point at people: guard them.
     """
 
     scores: Floats  # (n,)
+    detector: Detector = "local_outlier_factor"
 
     def __repr__(self) -> str:
         """Say how many rows stand apart, and where the first of them are."""
-        how = f"the local outlier factor among {self.n_neighbors} neighbors"
+        how = "an isolation forest"
+        if self.detector == "local_outlier_factor":
+            how = f"the local outlier factor among {self.n_neighbors} neighbors"
         return self.told(f"{len(self)} of {len(self.scores)} rows stand apart", how)
 
     def to_frame(self) -> dataframes.DataFrame:
-        """Return one line an outlier, the most outlying first: its position and its factor."""
+        """Return one line an outlier, the most outlying first: its position and its score."""
         return dataframes.from_columns({"row": self.rows, "score": self.scores[self.rows]})
 
 
 def outliers(
     table: Any,  # noqa: ANN401 - a path or a table of any dataframe library, or one of ours
     *,
+    detector: Detector = "local_outlier_factor",
     representation: Representation | str | Mapping[str, Any] = "contrastive",
     share: float = 0.05,
     n_neighbors: int = 20,
@@ -133,16 +142,21 @@ def outliers(
     table
         A path (CSV, Parquet, Feather, Excel), a pandas, polars or Arrow table, or a
         :class:`tabveil.core.table.Table`.
+    detector
+        How they are found. ``"local_outlier_factor"`` asks who is farther from the rows around than these are
+        from theirs, ``"isolation_forest"`` whom few random cuts set apart from everybody: a small crowd far
+        from all others, which the first takes for ordinary, or a value that hardly anybody has.
     representation
         What is called near: by default the distance in a contrastive embedding that is trained on the table
         (it needs the extra ``deep``, and takes a minute or more). ``"mixed"`` is Gower's distance,
-        ``"euclidean"`` the Euclidean one. By its name, with settings (``{"name": "contrastive", "epochs":
-        20}``), or an object.
+        ``"euclidean"`` the Euclidean one. An isolation forest cuts the axes of an embedding, and otherwise
+        the columns as they are: whichever distance is named, its scores are the same. By its name, with
+        settings (``{"name": "contrastive", "epochs": 20}``), or an object.
     share
         The share of the rows to call outliers; never more are. Of equal factors those come first whose
         content decides so, whatever the order of the rows.
     n_neighbors
-        How many distinct rows around a row it is compared with.
+        How many distinct rows around a row it is compared with, for the local outlier factor.
     seed
         The same seed gives the same scores.
     schema, missing, drop_identifiers, threads, progress
@@ -150,7 +164,7 @@ def outliers(
 
     Notes
     -----
-    The scores are those by which :class:`tabveil.synthesis.risks.OutlierRemoval` removes people.
+    Local outlier factors are those by which :class:`tabveil.synthesis.risks.OutlierRemoval` removes people.
 
     Examples
     --------
@@ -160,10 +174,15 @@ def outliers(
     >>> int(outliers(patients, representation="mixed", share=0.02).rows[0])
     7
     """
+    check.one_of("outliers", "detector", detector, get_args(Detector))
     reading = {"schema": schema, "missing": missing, "drop_identifiers": drop_identifiers}
     near, rows, notes = _asked("outliers", table, representation, share, n_neighbors, **reading)
+    rng = stream(seed, "outliers")
     with _other_ways(threads, progress):
-        scores = outlier_factors(rows, near, n_neighbors=n_neighbors, rng=stream(seed, "outliers"))
+        if detector == "isolation_forest":
+            scores = isolation(rows, near, rng=rng)
+        else:
+            scores = outlier_factors(rows, near, n_neighbors=n_neighbors, rng=rng)
     order = np.lexsort((rows.row_hash(), -scores))
     return Outliers(
         scores=scores,
@@ -171,6 +190,7 @@ def outliers(
         rows=order[: count_share(share, len(rows))],
         representation=near,
         n_neighbors=n_neighbors,
+        detector=detector,
         notes=notes,
     )
 

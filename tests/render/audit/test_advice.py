@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -19,6 +20,8 @@ from tabveil.auditing.advice import (
     Remedy,
 )
 from tabveil.auditing.verdict import ABOVE, WITHIN
+from tabveil.metrics.attacks import MembershipDistance
+from tabveil.render.audit.advice import _remembers
 from tabveil.render.audit.page import page
 from tabveil.render.audit.terminal import report_page
 
@@ -128,3 +131,29 @@ def test_the_part_to_sign_names_what_was_tried():
     )
     for text in (Document(page(report, brief=True)).text, " ".join(terminal(report, brief=True).split())):
         assert all(line in text for line in said)
+
+
+def test_a_smaller_model_or_more_rows_are_advised_where_people_are_remembered_and_only_there():
+    def told(membership, *, state=made.LEAKY):
+        found = tuple(
+            made.membership(MembershipDistance, membership)
+            if item.metric == MembershipDistance.name
+            else item
+            for item in made.results(state)
+        )
+        return Document(page(replace(made.report(results=found), advice=Advice()))).text
+
+    assert "a smaller model, and more different rows to learn from" in told(made.LEAKY)
+    inference_alone = told(0.0)
+    assert "train it again so that it memorizes less" in inference_alone  # above, by other attacks
+    assert "a smaller model" not in inference_alone
+
+
+def test_copies_alone_are_evidence_that_people_are_remembered():
+    def verdict(*, leak_seen):
+        copied = SimpleNamespace(leak_seen=leak_seen)
+        return SimpleNamespace(risks=(), copies=copied)
+
+    assert _remembers(verdict(leak_seen=True))
+    assert not _remembers(verdict(leak_seen=False))
+    assert not _remembers(SimpleNamespace(risks=(), copies=None))

@@ -15,7 +15,7 @@ from tabveil.metrics.attacks import (
     MembershipContrastive,
     MembershipDistance,
 )
-from tabveil.metrics.indicators import DistanceToClosestContrastive
+from tabveil.metrics.indicators import DistanceToClosest, DistanceToClosestContrastive
 from tabveil.render.audit.evidence import spaces
 from tabveil.render.audit.page import page
 from tabveil.render.audit.terminal import report_page
@@ -91,3 +91,23 @@ def test_page_and_terminal_have_the_table():
     )
     assert "0.125" in line
     assert "0.25" in line
+
+
+def test_the_grade_of_a_simulated_attack_is_on_the_page_and_said_to_decide_nothing():
+    found = made.membership(MembershipDistance, 0.05)
+    simulation = {"precision": 0.512, "accuracy": 0.503, "grade": "Very Good", "attacks": []}
+    html = page(asked(replace(found, details={"simulation": simulation})))
+    assert "precision 0.512, accuracy 0.503, graded “Very Good”" in html
+    assert "no verdict rests on the grade" in html
+    assert "as the literature grades it" not in page(asked(found))
+
+
+def test_how_far_rows_of_one_table_are_apart_is_on_the_page_where_it_was_measured():
+    near, far = {"median": 0.01, "percentile_5": 0.0}, {"median": 0.2, "percentile_5": 0.05}
+    within = {"within_synthetic": near, "within_train": far, "within_control": None}
+    html = page(asked(made.indicator(DistanceToClosest, 0.0, **within)))
+    assert "at most 0.010 in the release and 0.200 in train; one in twenty has at most" in html
+    assert "0.000 in the release and 0.050 in train" in html
+    for lacking in ("within_synthetic", "within_train"):  # of a sample, or of one person, nothing is said
+        html = page(asked(made.indicator(DistanceToClosest, 0.0, **{**within, lacking: None})))
+        assert "repeat itself" not in html

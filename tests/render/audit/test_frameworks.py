@@ -81,3 +81,16 @@ def test_every_text_but_the_opinion_of_wp29_says_how_far_it_was_read():
     found = expectations(with_policy(all_states()["within"]), AuditView(all_states()["within"]).ran)
     assert len(found) == len(EVERY)
     assert [each.read.startswith("Read") for each in found] == [False, *[True] * 7]
+
+
+def test_relating_to_a_person_is_asked_in_content_purpose_and_result():
+    def answered(report):
+        found = [row for key, row in rows(report).items() if "Relating to a person" in key[1]]
+        return {row.source.rpartition(": ")[2]: row.answered for row in found}
+
+    report = with_policy(all_states()["within"])
+    # A purpose that nobody stated and effects on people are nothing that attacks could answer.
+    assert answered(report) == {"in content": True, "in purpose": False, "in result": False}
+    stated = with_policy(all_states()["within"], purpose="teaching")
+    assert answered(stated) == {"in content": True, "in purpose": True, "in result": False}
+    assert "read in summaries" in page(report)

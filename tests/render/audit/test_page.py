@@ -428,7 +428,13 @@ def test_what_was_not_tested_is_listed():
     text = shown(made.report()).text
     assert "no claim is left." in text
     assert "Membership by density (DOMIAS)" in text  # registered, not run
-    for missing in ("Access to the generator", "Several releases combined", "Groups and families"):
+    for missing in (
+        "Access to the generator",
+        "The model itself",
+        "white box",
+        "Several releases combined",
+        "Groups and families",
+    ):
         assert missing in text
     assert "They were not attacked separately in this audit." in text
 

@@ -14,6 +14,7 @@ from tabveil.cli import app
 from tabveil.datasets import hospital
 from tabveil.errors import TabveilError
 from tabveil.render.pipeline.page import page
+from tabveil.workflows.perturbing import NOTHING_PROMISED
 from tabveil.workflows.pipeline.running import FILTERED
 from tabveil.workflows.pipeline.settings import KEY_MADE, SAME_CONTROL
 from tabveil.workflows.pseudonyms import STILL_PERSONAL, UNRECOGNIZED, read_key
@@ -340,3 +341,28 @@ def test_texts_name_people_by_their_pseudonyms_before_anything_is_learned(key):
     assert control.counts["email"] == 45
     assert UNRECOGNIZED in page(report).replace("&#39;", "'")
     assert not any(name in report.to_json() + page(report) for name in table["name"])
+
+
+def test_perturbed_rows_are_learned_and_people_are_audited_as_they_were():
+    """The truth stays the truth: no audit is given perturbed rows for real ones."""
+    people, control = hospital(200, seed=1), hospital(200, seed=2)
+    asked_for = {"swap": ["region"], "within": ["sex"], "noise": 0.3}
+    report = run(people, asked(perturb=asked_for), control=control, seed=3)
+    assert [stage.name for stage in report.stages][:3] == ["original", "perturbed", "anonymized"]
+    (step,) = report.steps
+    assert (step.title, step.counts["swapped"] + step.counts["alone"]) == ("perturb (learned)", 200)
+    assert step.warnings == (NOTHING_PROMISED,)
+    shares = {stage.name: report[stage.name]["identical_match_share"].risk.value for stage in report.stages}
+    assert shares["original"] == shares["generator"] == 1.0  # copies of the rows as they were
+    assert shares["perturbed"] == shares["final"] == 0.0  # copies of the perturbed ones
+    expected = tabveil.perturb(people, **asked_for, seed=3).rows
+    assert set(report.native()["cost"]) <= set(expected["cost"])
+    assert report.settings["perturb"]["noise"] == 0.3
+    assert "perturbed" in page(report).lower()
+
+
+def test_a_promise_about_rows_is_refused_beside_perturbed_ones():
+    with pytest.raises(TabveilError, match=r"aim: perturb: a promise of differential privacy"):
+        run(hospital(100, seed=1), asked({"name": "aim", "epsilon": 1.0}, perturb={"noise": 0.1}))
+    with pytest.raises(TabveilError, match=r"perturb: nothing is to be changed"):
+        run(hospital(100, seed=1), asked(perturb={}))

@@ -66,7 +66,7 @@ class MembershipCalibrated(PooledAttack):
 
     name: ClassVar[str] = "membership_calibrated"
     title: ClassVar[str] = "Membership by calibrated distance"
-    on_request: ClassVar[bool] = False  # of all that see members, it sees most (docs/contrastive.md)
+    on_request: ClassVar[bool] = False  # of all that see members, it sees most (docs/contrastive_study.md)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack, and compare members with others."""

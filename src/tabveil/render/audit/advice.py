@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tabveil.auditing.advice import Advice, LeakingColumn, LeakingRows, ReleaseChange, Remedy
 from tabveil.auditing.report import Report
 from tabveil.auditing.sentence import rounded_rows
-from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN, State
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN, State, Verdict
 from tabveil.core.wording import (
     joined,
     listed,
@@ -32,6 +32,11 @@ FILTER_WARNING = (
 REGULARIZE = (
     "Not tried, because it needs the generator, so no number is known: train it again so that it "
     "memorizes less (stop earlier, larger leaves, more dropout, fewer repeated rows)."
+)
+MEMORIZED = (
+    "Attacks on membership, or copies, show that the generator remembers people. Two changes are reported to "
+    "make generators remember less, and were not tried here either: a smaller model, and more different rows "
+    "to learn from (further people, or rows that were changed a little; the same rows again do not help)."
 )
 MAKE_PRIVATE = (
     "Not tried, for the same reason: train a generator that promises differential privacy, and audit its "
@@ -208,10 +213,20 @@ def _further(report: Report, advice: Advice) -> Iterator[str]:
     if any(item.change.kind == "filter" for item in advice.remedies):
         yield FILTER_WARNING
     if report.verdict.state == ABOVE:
-        yield from (REGULARIZE, MAKE_PRIVATE)
+        yield REGULARIZE
+        if _remembers(report.verdict):
+            yield MEMORIZED
+        yield MAKE_PRIVATE
     if advice.not_repeated:
         yield f"Above, and not repeated because networks would be trained: {joined(advice.not_repeated)}."
     yield from _open(report, advice)
+
+
+def _remembers(verdict: Verdict) -> bool:
+    """Whether a leak was seen that comes of rows being remembered: who was in train, or copies of rows."""
+    members = (item for risk in verdict.risks if risk.risk == "membership" for item in risk.metrics)
+    copied = verdict.copies is not None and verdict.copies.leak_seen
+    return copied or any(item.leak_seen for item in members)
 
 
 def _open(report: Report, advice: Advice) -> Iterator[str]:

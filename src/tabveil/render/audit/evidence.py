@@ -15,7 +15,7 @@ from tabveil.core import wording
 from tabveil.core.estimate import Estimate
 from tabveil.core.findings import ColumnRisk, Combination, Configuration
 from tabveil.core.result import Omission, Result
-from tabveil.core.wording import name
+from tabveil.core.wording import joined, name
 from tabveil.render.svg import ColumnBar, RiskBar, State, state_key
 
 MOST_DRAWN = 30
@@ -97,6 +97,16 @@ class Evidence:
         return self.result.combinations[:MOST_COMBINATIONS] if self.leak_seen else ()
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """What it found beside its answer, on which no verdict rests."""
+        details = self.result.details
+        told = [] if details.get("simulation") is None else [_graded(details["simulation"])]
+        within = {title: details.get(key) for title, key in _WITHIN.items()}
+        if within["the release"] is not None and within["train"] is not None:
+            told.append(_apart({title: found for title, found in within.items() if found is not None}))
+        return tuple(told)
+
+    @property
     def bar(self) -> RiskBar:
         """Its row in the chart of risks."""
         return RiskBar(
@@ -146,6 +156,33 @@ def _counted(facts: Mapping[str, Any], key: str, share: Estimate | None) -> str:
         return wording.NOT_COMPUTED
     count = facts.get(key)
     return f"{count:,} ({wording.share_of(share)})" if isinstance(count, int) else wording.share_of(share)
+
+
+_WITHIN = {"the release": "within_synthetic", "train": "within_train", "control": "within_control"}
+
+
+def _graded(simulation: Mapping[str, Any]) -> str:
+    """Say how the attack with fixed thresholds is graded, and how little that says."""
+    return (
+        "The same attack with fixed thresholds, as the literature grades it: precision "
+        f"{wording.number(simulation['precision'])}, accuracy {wording.number(simulation['accuracy'])}, "
+        f"graded “{simulation['grade']}”. A release that leaks nothing is graded Excellent or Very Good, and "
+        "so may be one that betrays a few people: no verdict rests on the grade."
+    )
+
+
+def _apart(within: Mapping[str, Mapping[str, float]]) -> str:
+    """Say how far rows of one table are apart: whether the release repeats itself."""
+    halves, few = (
+        joined([f"{wording.number(found[key])} in {title}" for title, found in within.items()])
+        for key in ("median", "percentile_5")
+    )
+    return (
+        "Does the release repeat itself? To the nearest other row of its own table, half of the rows have at "
+        f"most {halves}; one in twenty has at most {few}. Rows of a release that lie much nearer to each "
+        "other than real rows do mean that the generator makes less variety than there is (collapse). Rows "
+        "of a larger table lie nearer to each other, too."
+    )
 
 
 def title_of(report: Report, metric: str) -> str:

@@ -157,6 +157,7 @@ def _wp29(asked: _Answers) -> Sequence[Expectation]:
             decide="Cost, time and technology available to those who may try, now and while the release is "
             "in use.",
         ),
+        *_relating_to(asked),
         _row(
             "CJEU C-413/23 P, EDPS v SRB (4 September 2025)",
             "Can this recipient identify people? The answer may differ from recipient to recipient.",
@@ -169,6 +170,38 @@ def _wp29(asked: _Answers) -> Sequence[Expectation]:
             REPEAT,
             SIGNATURE,
             decide="Filing this page with the assessment, and a date to repeat the audit.",
+        ),
+    )
+
+
+def _relating_to(asked: _Answers) -> Sequence[Expectation]:
+    """Ask in which of three ways a release may relate to a person: the first alone can be measured."""
+    source = "Relating to a person (GDPR, Article 4(1); WP29, Opinion 4/2007, read in summaries)"
+    return (
+        _row(
+            f"{source}: in content",
+            "Does the release tell facts about identifiable people, and not only about people in general?",
+            RISKS,
+            MEMBERSHIP,
+            told="gains count what is told of people because they were learned from; what is told of people "
+            "never seen as well is subtracted",
+            decide="Whether such facts can be tied to a person by those who hold the release.",
+        ),
+        _said(
+            f"{source}: in purpose",
+            "Will the release be used to evaluate people, or to treat or influence them in a certain way?",
+            asked.stated(
+                asked.report.policy.purpose,
+                decide="Whether groups are addressed that are small enough to mean a person, such as those "
+                "with one illness in one village. No attack measures it.",
+            ),
+        ),
+        _row(
+            f"{source}: in result",
+            "Will the use of the release affect people's rights or interests, also those of people it was "
+            "not made from?",
+            decide="Which decisions about people will rest on it. That holds for what is true of a whole "
+            "population, too, and no gain counts that.",
         ),
     )
 

@@ -24,7 +24,11 @@ GENERATOR, SEVERAL_ROWS = "Access to the generator", "Several rows of one person
 NEVER_TESTED = (
     (
         GENERATOR,
-        "Somebody who can query or download the model that made the release, not only read the release.",
+        "Somebody who can query the model that made the release (black box), not only read the release.",
+    ),
+    (
+        "The model itself",
+        "Somebody who has its weights, its program or its settings (white box): no attack here looks inside.",
     ),
     (
         "Several releases combined",

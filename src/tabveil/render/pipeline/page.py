@@ -26,6 +26,7 @@ from tabveil.workflows.pipeline import AnonymizedTable, PipelineReport, StageNam
 TITLE = "A hybrid pipeline, audited stage by stage"
 _SHORT: dict[StageName, str] = {
     "original": "original",
+    "perturbed": "perturb.",
     "anonymized": "anonym.",
     "unfiltered": "unfilt.",
     "final": "final",

@@ -197,7 +197,7 @@ class Noisy(_Planted):
                     shift += by_sigma.normal(size=len(cells)) * self._unit(column, cells, known) * self.sigma
                 if not real:
                     shift += by_sign.choice([-1, 1], len(cells)) * by_lam.poisson(self.lam, len(cells))
-                return _shifted(column, cells, shift)
+                return shifted(column, cells, shift)
             case Categorical(labels=labels):
                 if len(labels) <= 1:
                     return cells
@@ -213,7 +213,7 @@ class Noisy(_Planted):
         return 1.0 if self.reading == "absolute" else cells
 
 
-def _shifted(column: Numeric, cells: Floats, shift: Floats) -> Floats:
+def shifted(column: Numeric, cells: Floats, shift: Floats) -> Floats:
     """Add to the cells, within the column's range and in its decimals; a cell not shifted stays as it is."""
     moved = _reflected(cells + shift, column.low, column.high)
     if column.decimals is not None:

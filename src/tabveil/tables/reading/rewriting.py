@@ -19,7 +19,7 @@ from tabveil.errors import SchemaError
 from tabveil.tables.reading import sources
 from tabveil.tables.reading.arrow import RawTable, computable, missing_cells, take_rows
 from tabveil.tables.reading.files import Source, read_raw
-from tabveil.tables.reading.layout import Layout, to_native, to_text
+from tabveil.tables.reading.layout import Layout, to_arrow, to_native, to_text
 from tabveil.tables.reading.load import load_table
 
 
@@ -143,3 +143,32 @@ def replace_source(data: Source, columns: Mapping[str, ColumnTexts]) -> Source:
 def _cells(column: ColumnTexts) -> list[Any]:
     values: list[Any] = [int(text) for text in column.texts] if column.whole else list(column.texts)
     return [None if code < 0 else values[code] for code in column.codes.tolist()]
+
+
+def other_columns_raw(data: Any, columns: Table, layout: Layout, order: Indices) -> RawTable:  # noqa: ANN401 - a path or any kind of table
+    """Return the rows of a file, or a dataframe, in this order, with these columns in the place of its own.
+
+    The columns are written as they stood; all others stay as they stand.
+    """
+    raw = raw_rows(data)
+    # What came as text leaves as text: a date keeps its form.
+    written = to_arrow(columns, layout) if layout.csv is None else to_text(columns, layout)
+    for name, written_as in zip(columns.schema.names, written.column_names, strict=True):
+        raw = raw.set_column(raw.column_names.index(name), name, written.column(written_as))
+    return take_rows(raw, order)
+
+
+def other_columns_source(data: Any, columns: Table, layout: Layout, order: Indices) -> Source:  # noqa: ANN401 - likewise
+    """Return these rows as they would be read."""
+    whole = sources.read(data, "data")
+    return replace(whole, data=other_columns_raw(whole, columns, layout, order), sha256=None)
+
+
+def other_columns_native(data: Any, columns: Table, layout: Layout, order: Indices) -> Any:  # noqa: ANN401 - a dataframe
+    """Return these rows in the kind of table that came in."""
+    frame = nw.from_native(data)
+    whole = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    fresh = list(nw.from_native(to_native(columns, layout)).iter_columns())
+    if nw.dependencies.is_pandas_dataframe(whole.to_native()):  # its own index must fit
+        fresh = [nw.maybe_set_index(series, index=whole.to_native().index) for series in fresh]
+    return whole.with_columns(*fresh)[order].to_native()

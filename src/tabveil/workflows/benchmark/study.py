@@ -31,6 +31,7 @@ from tabveil.metrics.registry import Knowledge, MetricChoice, defaults, read_set
 from tabveil.protocols import Dataset, Metric, Modifier, RiskModel
 from tabveil.synthesis.risks import MODIFIERS, RISKS
 from tabveil.tables.reading import load_table
+from tabveil.workflows.benchmark.papers import Census1940, Texas
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,8 +105,11 @@ class TableFile:
         return table
 
 
-DATASETS: Registry[Dataset] = Registry("dataset", (Hospital, TableFile))
+DATASETS: Registry[Dataset] = Registry("dataset", (Hospital, TableFile, Texas, Census1940))
 """Every dataset by its name; your own joins by ``DATASETS.add``."""
+
+FROM_FILES = (TableFile.name, Texas.name, Census1940.name)
+"""Those that are read from a file whose place starts at the study's folder."""
 
 
 def load(dataset: Dataset) -> Table:
@@ -272,7 +276,11 @@ def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: 
         return DatasetChoice(label=_name_of(key, given), dataset=given)
     label, name, parameters = _parts(key, given, default="file" if "file" in given else None)
     for setting in ("file", "schema"):
-        if name == "file" and setting in parameters and (setting, parameters[setting]) != ("schema", None):
+        if (
+            name in FROM_FILES
+            and setting in parameters
+            and (setting, parameters[setting]) != ("schema", None)
+        ):
             if not isinstance(parameters[setting], (str, Path)):
                 raise ParameterError(key, f"{setting} must be the name of a file.")
             parameters[setting] = folder / parameters[setting]

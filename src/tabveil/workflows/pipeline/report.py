@@ -108,9 +108,10 @@ def _confirm(model: privacy_models.PrivacyModel, found: Anonymization, measured:
     return Confirmation(asked=model.in_words(), measured=value, kept=kept)
 
 
-StageName = Literal["original", "anonymized", "unfiltered", "final", "generator"]
+StageName = Literal["original", "perturbed", "anonymized", "unfiltered", "final", "generator"]
 TITLES: Mapping[StageName, str] = {
     "original": "original",
+    "perturbed": "perturbed",
     "anonymized": "anonymized",
     "unfiltered": "unfiltered",
     "final": "final",

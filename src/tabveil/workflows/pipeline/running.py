@@ -23,7 +23,7 @@ from tabveil.tables.reading.layout import without_unused_labels
 from tabveil.version import __version__
 from tabveil.workflows.pipeline import settings as configuration
 from tabveil.workflows.pipeline.report import TITLES, AnonymizedTable, PipelineReport, Stage, StageName
-from tabveil.workflows.pipeline.settings import PipelineSettings, RealRows, StepTaken, filtered
+from tabveil.workflows.pipeline.settings import PipelineSettings, RealRows, StepTaken, filtered, perturbed
 from tabveil.workflows.synthesizing import SyntheticRows, TableModel, learn, prepare
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers
@@ -84,8 +84,8 @@ def run_pipeline(
     config
         What ``tabveil synthesize --config`` takes: a file (YAML, JSON) or a mapping with ``generator:
         hybrid``, its ``settings``, and perhaps rows, seed, schema, missing, rare_labels, identifiers, and the
-        steps deduplicate, pseudonymize and filter. What is given here by name replaces what it says. Or the
-        generator ``hybrid`` itself, as an object.
+        steps deduplicate, pseudonymize, perturb and filter. What is given here by name replaces what it says.
+        Or the generator ``hybrid`` itself, as an object.
     control
         Real rows that nothing learns from. None holds some of ``data`` back. Steps before the generator are
         taken with these rows, too.
@@ -256,7 +256,18 @@ def _made(
         return model.draw(n_rows or model.n_rows or 1, seed=seed)
 
     tell("reading the table", 0.0)
-    lesson = prepare(train, generator=asked.hybrid, **learning)
+    alone = asked.alone()
+    learned_from, steps = perturbed(
+        train,
+        asked.file,
+        asked.hybrid,
+        *filter(None, [alone]),
+        person=learning["person"],
+        seed=seed,
+        schema=learning["schema"],
+        missing=learning["missing"],
+    )
+    lesson = prepare(learned_from, generator=asked.hybrid, **learning)
     check.known_names("audit", "column", request.columns(), lesson.loaded.table.schema.names)
     with part(_READ, _PIPED, title="pipeline: "):
         with needing_extra(asked.hybrid.name):
@@ -272,8 +283,11 @@ def _made(
     # In random order, as if released: what the order of train gives away is none of the steps' doing.
     rows = stages.transitioned.take(random_order(stages.transitioned, rng=stream(0, "anonymize order")))
     used = without_unused_labels(rows, lesson.layout, keep=lesson.loaded.declared)
-    sources: dict[StageName, Any] = {"original": train, "anonymized": as_read(*used)}
-    steps: tuple[StepTaken, ...] = ()
+    sources: dict[StageName, Any] = {"original": train}
+    was_perturbed = bool(steps)
+    if was_perturbed:
+        sources["perturbed"] = learned_from
+    sources["anonymized"] = as_read(*used)
     if asked.file.filter is not None:
         sources["unfiltered"] = as_read(final.table, final.layout)
         with part(_PIPED, _FILTERED, title="filter: "):
@@ -288,14 +302,14 @@ def _made(
                 drop_identifiers=leaves_identifiers_out(model),
                 seed=seed,
             )
-        steps = (taken,)
+        steps = (*steps, taken)
     sources["final"] = as_read(final.table, final.layout)
     notes: tuple[str, ...] = ()
     promising = stated_by(model.model) is not None
-    if (alone := asked.alone()) is not None:
+    if alone is not None:
         with part(_FILTERED, _LEARNED, title=f"{alone.name} alone: "):
             stating = wants_secret_seed(alone) or wants_secret_seed(asked.hybrid)  # read as no row decides
-            known = train if stating else lesson.loaded
+            known = train if stating or was_perturbed else lesson.loaded  # the rows as they were
             learned = learn(known, generator=alone, **learning)
             drawn = draw(learned)
         sources["generator"] = as_read(drawn.table, drawn.layout)

@@ -20,10 +20,12 @@ from tabveil.protocols import Synthesizer
 from tabveil.synthesis.generators.hybrid.plain_settings import read_named
 from tabveil.synthesis.generators.hybrid.synthesizer import NOTHING, Hybrid
 from tabveil.tables.reading import Source, as_read, declare, parts_as_read, sources
+from tabveil.workflows.perturbing import NOTHING_PROMISED, perturb
 from tabveil.workflows.pseudonyms import STILL_PERSONAL, pseudonymize_together
 from tabveil.workflows.steps import NEAR, deduplicate, filter_release
 from tabveil.workflows.synthesizing import SyntheticRows, TableModel, choose, configuration
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
+from tabveil.workflows.synthesizing.learning import wants_secret_seed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +94,13 @@ def _kind(entry: object) -> Any:  # noqa: ANN401 - JSON types
     return list(entry) if isinstance(entry, Mapping) else entry
 
 
-StepName = Literal["deduplicate", "pseudonymize", "filter"]
+StepName = Literal["deduplicate", "pseudonymize", "perturb", "filter"]
 
 KEY_MADE = "A new key was made. Keep it, away from the table, and show it to nobody."
+PROMISES_OF_ROWS = (
+    "a promise of differential privacy, or one that rests on sampling, would hold of the perturbed "
+    "rows and not of people, whose values others have. Leave out one of both."
+)
 SAME_CONTROL = (
     "The control rows that set the bar also judge what is left: distances look better than they are."
 )
@@ -105,7 +111,7 @@ class StepTaken(PlainData):
     """What one step did to one table: in counts and in words, and what to know about it; no value of anybody.
 
     ``table`` is what it was done to: the ``data`` before rows are held back, the ``train`` or ``control``
-    rows, or the ``release``.
+    rows, the rows that were ``learned`` from, or the ``release``.
     """
 
     step: StepName
@@ -193,6 +199,38 @@ class RealRows:
                 )
             )
         return RealRows(tables=hidden, steps=(*self.steps, *taken))
+
+
+def perturbed(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    said: SynthesisFile,
+    *synthesizers: Synthesizer,
+    person: str | None = None,
+    **reading: Any,  # noqa: ANN401 - seed, schema and missing
+) -> tuple[Any, tuple[StepTaken, ...]]:
+    """Change what is learned from, and nothing that audits compare with: the people are as they were.
+
+    A promise of one of the ``synthesizers`` that speaks of rows is refused: it would not be one about people
+    any more.
+    """
+    if said.perturb is None:
+        return data, ()
+    for synthesizer in synthesizers:
+        if wants_secret_seed(synthesizer):
+            raise ParameterError(f"{synthesizer.name}: perturb", PROMISES_OF_ROWS)
+    found = perturb(
+        data, **said.perturb, **reading, leave=said.naming if person is None else (*said.naming, person)
+    )
+    counts = {"rows": len(found.changed), "swapped": found.swapped, "alone": found.alone}
+    counts |= {**found.moved, **found.redrawn}
+    taken = StepTaken(
+        step="perturb",
+        table="learned",
+        counts=counts,
+        sentences=found.sentences,
+        warnings=(NOTHING_PROMISED,),
+    )
+    return found.as_read(), (taken,)
 
 
 def filtered(

@@ -15,6 +15,7 @@ from tabveil.core.check import nearest, quoted
 from tabveil.core.settings import values, yaml_files
 from tabveil.errors import SchemaError
 from tabveil.synthesis.generators.hybrid.plain_settings import with_paths_from
+from tabveil.workflows.perturbing import require_perturbation
 from tabveil.workflows.steps import require_limits, require_shares
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers
 from tabveil.workflows.synthesizing.learning import RareLabels
@@ -30,6 +31,7 @@ KEYS: Mapping[str, Any] = {
     "identifiers": Identifiers,
     "deduplicate": Mapping[str, Any],
     "pseudonymize": Mapping[str, Any],
+    "perturb": Mapping[str, Any],
     "filter": Mapping[str, Any],
 }
 """What may stand there, with its type."""
@@ -37,6 +39,14 @@ KEYS: Mapping[str, Any] = {
 STEPS: Mapping[str, Mapping[str, Any]] = {
     "deduplicate": {"person": str, "most": int, "equal": bool},
     "pseudonymize": {"columns": tuple[str, ...], "texts": tuple[str, ...], "key": str, "style": str},
+    "perturb": {
+        "swap": tuple[str, ...],
+        "within": tuple[str, ...],
+        "share": float,
+        "noise": float,
+        "replace": float,
+        "columns": tuple[str, ...],
+    },
     "filter": {"near": float, "outliers": float},
 }
 """What may be said about the steps before and after the generator, in their order; nothing asks for their
@@ -57,6 +67,7 @@ class SynthesisFile:
     identifiers: Identifiers | None = None
     deduplicate: Mapping[str, Any] | None = None
     pseudonymize: Mapping[str, Any] | None = None
+    perturb: Mapping[str, Any] | None = None
     filter: Mapping[str, Any] | None = None
 
     @property
@@ -108,6 +119,8 @@ def _read_steps(where: str, found: dict[str, Any]) -> None:
             found[step] = {key: values.read(inside, key, value, known[key]) for key, value in said.items()}
     if "deduplicate" in found:
         require_limits(f"{where}: deduplicate", **found["deduplicate"])
+    if "perturb" in found:
+        require_perturbation(f"{where}: perturb", **found["perturb"])
     if "filter" in found:
         require_shares(f"{where}: filter", **found["filter"])
 
