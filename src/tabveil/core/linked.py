@@ -116,6 +116,10 @@ class Linkage:
             found |= {link.key} if link.id is None else {link.key, link.id}
         return tuple(sorted(found))
 
+    def behind(self, table: str) -> tuple[str, ...]:
+        """Return a linked table and those that are reached through it."""
+        return tuple(link.table for link in self.links if self[table] in self.path(link.table))
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data: names of tables and columns."""
         return {"person": self.person, "key": self.key, "links": [dict(vars(link)) for link in self.links]}
