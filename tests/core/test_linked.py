@@ -128,7 +128,7 @@ def test_a_split_has_the_same_tables_and_somebody_in_train_and_in_the_release():
     ("links", "line"),
     [
         ((), "linked: no table is linked; a table alone is audited without --tables."),
-        ((VISITS, VISITS), "linked.visits: the table stands there twice, or is the person's own."),
+        ((VISITS, VISITS), "linked.visits: the table stands there twice."),
         (
             (Link(table="drugs", key="visit", through="visit", on="visit"), VISITS),
             "linked.drugs: no table 'visit'. Did you mean 'visits'?",

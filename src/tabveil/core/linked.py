@@ -69,8 +69,10 @@ class Linkage:
             raise SchemaError("linked", "no table is linked; a table alone is audited without --tables.")
         names = [link.table for link in self.links]
         for name in names:
-            if name == self.person or names.count(name) > 1:
-                raise SchemaError(f"linked.{name}", "the table stands there twice, or is the person's own.")
+            if name == self.person:
+                raise SchemaError(f"linked.{name}", "this is the person's own table.")
+            if names.count(name) > 1:
+                raise SchemaError(f"linked.{name}", "the table stands there twice.")
         for link in self.links:
             check.known_names(f"linked.{link.table}", "table", [link.through], self.tables)
             if link.order in (link.key, link.id) and link.order is not None:

@@ -91,14 +91,6 @@ class DatabaseFile(Strict):
     synthetic: Any = None
     schemas: dict[Label, Any] = Field(default_factory=dict)  # what is said about columns, by table
 
-    @model_validator(mode="before")
-    @classmethod
-    def _says_who(cls, value: Any) -> Any:  # noqa: ANN401 - YAML
-        for key in ("person", "linked"):
-            if key not in value:
-                raise ValueError(f"{key} is missing: which table is the person's, and which are linked?")
-        return value
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Database:

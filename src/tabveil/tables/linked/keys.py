@@ -3,8 +3,8 @@
 Each fault is one line with table, column and count, and never shows a key.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import NamedTuple
 
@@ -53,8 +53,11 @@ class DatabaseKeys:
             if Place(table, column) in self.numbers
         }
 
-    def require_sound(self) -> None:
-        """Refuse keys that are missing or not unique, and rows that belong to nobody."""
+    def require_sound(self, optional: Collection[str] = ()) -> None:
+        """Refuse keys that are missing or not unique, and rows that belong to nobody.
+
+        ``optional`` tables may have such rows, as a list of products has those that nobody bought.
+        """
         linkage = self.linkage
         person = Place(linkage.person, linkage.key)
         self._require_there(person)
@@ -65,7 +68,7 @@ class DatabaseKeys:
                 self._require_unique(place, "their id with another row")
         for link in linkage.links:
             theirs, ours = Place(link.through, link.on), Place(link.table, link.key)
-            orphans = ~np.isin(self.numbers[ours], self.numbers[theirs])
+            orphans = ~np.isin(self.numbers[ours], self.numbers[theirs]) & (link.table not in optional)
             whose = f"to no row of {quoted(link.through)}"
             self._refuse(
                 ours, orphans, f"is an orphan and belongs {whose}", f"are orphans and belong {whose}"
@@ -125,7 +128,12 @@ class LookupTableError(SchemaError):
         self.table = table
 
 
-def read_keys(databases: Databases, linkage: Linkage, missing: Sequence[str] = ()) -> dict[str, DatabaseKeys]:
+def read_keys(
+    databases: Databases,
+    linkage: Linkage,
+    missing: Sequence[str] = (),
+    optional: Collection[str] = (),
+) -> dict[str, DatabaseKeys]:
     """Read the keys of all databases together, by role, and refuse those that are not sound."""
     numbers: dict[str, dict[Place, Indices]] = {role: {} for role in databases}
     for places in _groups(linkage):
@@ -139,7 +147,7 @@ def read_keys(databases: Databases, linkage: Linkage, missing: Sequence[str] = (
             numbers[role] |= {
                 place: np.zeros(0, np.int64) for place in places if not tables[place.table].data.num_rows
             }
-        columns = [(databases[role][place.table], place.column) for role, place in there]
+        columns = [(_named(databases[role], place.table, role), place.column) for role, place in there]
         for (role, place), codes in zip(there, number_keys(columns, missing), strict=True):
             numbers[role][place] = codes
     keys = {
@@ -152,8 +160,12 @@ def read_keys(databases: Databases, linkage: Linkage, missing: Sequence[str] = (
         for role, tables in databases.items()
     }
     for each in keys.values():
-        each.require_sound()
+        each.require_sound(optional)
     return keys
+
+
+def _named(tables: Mapping[str, Source], table: str, role: str) -> Source:
+    return replace(tables[table], role=f"{table} of {role}")
 
 
 def _groups(linkage: Linkage) -> list[list[Place]]:
@@ -180,7 +192,9 @@ def _has(source: Source, place: Place, role: str, linkage: Linkage) -> bool:
     if (role == "control" and empty) or (role == "synthetic" and place not in links):
         return False
     close = nearest(place.column, names)
-    hint = f"Did you mean {quoted(close)}?" if close else ""
+    joins = {Place(link.through, link.on) for link in linkage.links if link.through != linkage.person}
+    hint = "If it has another name there, say that one with 'on'." if place in joins else ""
+    hint = f"Did you mean {quoted(close)}?" if close else hint
     raise SchemaError(
         f"{place.table} of {role}", f"there is no key column {quoted(place.column)}.", hint=hint
     )

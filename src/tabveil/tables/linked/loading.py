@@ -14,6 +14,7 @@ import numpy as np
 from tabveil.core.check import listed
 from tabveil.core.linked import Linkage, LinkedSplit
 from tabveil.core.table import Schema, Split, Table
+from tabveil.core.wording import plural, verb
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.tables.linked import checks
 from tabveil.tables.linked.arranging import Arrangement
@@ -116,9 +117,10 @@ def keys_of(
     """Read keys, and whose rows are whose; leave out optional tables of rows that belong to nobody alone."""
     notes: list[str] = []
     while True:
-        keys = read_keys(came, database.linkage, missing)
+        keys = read_keys(came, database.linkage, missing, database.optional)
         try:
-            return database, keys, {role: each.all_pairs() for role, each in keys.items()}, notes
+            pairs = {role: each.all_pairs() for role, each in keys.items()}
+            return database, keys, pairs, [*notes, *_of_nobody(database, keys, pairs)]
         except LookupTableError as error:
             if error.table not in database.optional:
                 raise
@@ -127,6 +129,17 @@ def keys_of(
             notes.append(
                 f"Left out: {listed(gone)}, whose rows belong to many people each: people refer to them."
             )
+
+
+def _of_nobody(database: Database, keys: Mapping[str, DatabaseKeys], pairs: Mapping[str, Pairs]) -> list[str]:
+    found = []
+    for role, each in keys.items():
+        for table in sorted(database.optional & set(each.linkage.tables)):
+            n_lost = each.n_rows[table] - len(np.unique(pairs[role][table][1]))
+            if n_lost:
+                what = f"{plural(n_lost, 'row')} {verb(n_lost, 'belongs', 'belong')}"
+                found.append(f"{table} of {role}: {what} to nobody and {verb(n_lost, 'is', 'are')} left out.")
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
