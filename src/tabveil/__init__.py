@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tabveil.render.comparison.side_by_side import compare
     from tabveil.synthesis.generators import load_model
     from tabveil.tables.holdout import split
+    from tabveil.tables.linked.dealing import split_tables
     from tabveil.tables.reading import load_split
     from tabveil.workflows.anonymizing import Anonymized, anonymize, hierarchies, quasi_identifiers
     from tabveil.workflows.black_box import attack
@@ -68,6 +69,7 @@ __all__ = [
     "quasi_identifiers",
     "sample",
     "split",
+    "split_tables",
     "synthesize",
     "tune",
     "vulnerable",
@@ -105,6 +107,7 @@ _HOMES = {
     "pseudonymize": ("tabveil.workflows.pseudonyms", "pseudonymize"),
     "sample": ("tabveil.workflows.synthesizing", "sample"),
     "split": ("tabveil.tables.holdout", "split"),
+    "split_tables": ("tabveil.tables.linked.dealing", "split_tables"),
     "synthesize": ("tabveil.workflows.synthesizing", "synthesize"),
     "vulnerable": ("tabveil.metrics.outlying", "vulnerable"),
 }
