@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tabveil.synthesis.generators import load_model
     from tabveil.tables.holdout import split
     from tabveil.tables.linked.dealing import split_tables
+    from tabveil.tables.linked.describing import describe_tables
     from tabveil.tables.reading import load_split
     from tabveil.workflows.anonymizing import Anonymized, anonymize, hierarchies, quasi_identifiers
     from tabveil.workflows.black_box import attack
@@ -57,6 +58,7 @@ __all__ = [
     "compare",
     "datasets",
     "deduplicate",
+    "describe_tables",
     "errors",
     "filter",
     "hierarchies",
@@ -107,6 +109,7 @@ _HOMES = {
     "pseudonymize": ("tabveil.workflows.pseudonyms", "pseudonymize"),
     "sample": ("tabveil.workflows.synthesizing", "sample"),
     "split": ("tabveil.tables.holdout", "split"),
+    "describe_tables": ("tabveil.tables.linked.describing", "describe_tables"),
     "split_tables": ("tabveil.tables.linked.dealing", "split_tables"),
     "synthesize": ("tabveil.workflows.synthesizing", "synthesize"),
     "vulnerable": ("tabveil.metrics.outlying", "vulnerable"),

@@ -64,6 +64,8 @@ def places(
     taken = [*not_over, *tables.values()]
     found: dict[str, Path] = {}
     for table, path in tables.items():
+        if Path(table).name != table:
+            raise ParameterError(option, f"a table called {table!r} cannot be the name of a file; rename it.")
         target = place / f"{table}{ending_of_parts(path)}"
         found[table] = files.writable(option, target, force=force, not_over=[*taken, *found.values()])
     return found

@@ -153,7 +153,7 @@ class Database:
         """Return what a file of it says; ``given`` are the places of its databases, by role."""
         person = PersonEntry(table=self.linkage.person, key=self.linkage.key)
         linked = {link.table: LinkedEntry.of(link, person).said() for link in self.linkage.links}
-        schemas = {name: said.model_dump(exclude_defaults=True) for name, said in self.schemas.items()}
+        schemas = {name: plain_schema(said) for name, said in self.schemas.items()}
         told = {name: said for name, said in schemas.items() if said}
         return {
             "person": person.model_dump(),
@@ -161,6 +161,15 @@ class Database:
             **({"schemas": told} if told else {}),
             **given,
         }
+
+
+def plain_schema(said: SchemaFile) -> dict[str, Any]:
+    """Return what a schema says as plain data, as briefly as it can be said."""
+    data = said.model_dump(exclude_defaults=True)
+    for name, entry in data.get("columns", {}).items():
+        if set(entry) == {"type"}:
+            data["columns"][name] = entry["type"]
+    return data
 
 
 def read_database(
