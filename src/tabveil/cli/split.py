@@ -106,9 +106,7 @@ def _split_tables(
     targets = {
         side: databases.places("--out", folder / side, origins, force=force, not_over=read) for side in sides
     }
-    file = files.writable(
-        "--out", folder / databases.FILE, force=force, not_over=[*read, *origins.values()]
-    )
+    file = files.writable("--out", folder / databases.FILE, force=force, not_over=[*read, *origins.values()])
     for table, origin in origins.items():
         rows = frame.read_raw(origin)
         for side, taken in sides.items():

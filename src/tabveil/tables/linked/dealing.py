@@ -4,7 +4,7 @@ People who share a row, such as one of an account, stay together, and so do thos
 a row that was trained on must not be held back. Rows are never read into types: they leave as they came.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from tabveil.core import check
-from tabveil.core.check import listed, quoted
+from tabveil.core.check import listed
 from tabveil.core.rng import stream
 from tabveil.core.table import Indices
 from tabveil.core.wording import plural, verb
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.tables.holdout import Parts, choose_groups
-from tabveil.tables.linked import checks
 from tabveil.tables.linked.database_file import Database, read_database
 from tabveil.tables.linked.folders import others_in, places_in, tables_of
 from tabveil.tables.linked.keys import DatabaseKeys, Pairs
@@ -117,9 +116,7 @@ def _undealable(keys: DatabaseKeys, pairs: Pairs) -> SchemaError:
     n_people = keys.n_rows[keys.linkage.person]
     if n_people == 1:
         return SchemaError("split", "there is one person, who cannot be divided.")
-    sharing = [
-        table for table in pairs if len(np.unique(groups_of(keys, {table: pairs[table]}))) < n_people
-    ]
+    sharing = [table for table in pairs if len(np.unique(groups_of(keys, {table: pairs[table]}))) < n_people]
     return SchemaError(
         "split",
         f"all {plural(n_people, 'person', 'people')} share linked rows with each other, directly or through "
@@ -187,4 +184,3 @@ def split_tables(
         for table in dealt.database.linkage.tables
     }
     return Parts(*({table: both[side] for table, both in parts.items()} for side in (0, 1)))
-

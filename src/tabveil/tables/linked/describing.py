@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tabveil.core import check
 from tabveil.core.check import listed
 from tabveil.core.linked import Linkage
 from tabveil.core.people import LEAST_SHARED, LEAST_SHARED_IN_WORDS
@@ -65,7 +64,7 @@ def describe_tables(
     >>> told = describe_tables(hangs, data=clinic(200, seed=1))
     >>> print("\\n".join(line for line in told.splitlines() if line.startswith("#   ")))
     #   patients: 200 people, one row each; key: patient.
-    #   visits: 635 rows of 158 people, key: patient; rows a person: 1 (quarter), 2 (half), 4 (three quarters).
+    #   visits: 702 rows of 167 people, key: patient; rows a person: 2 (quarter), 3 (half), 6 (three quarters).
     """
     words = (missing,) if isinstance(missing, str) else tuple(missing)
     database = read_database(source, metadata=metadata, person=person, data=data)

@@ -88,7 +88,9 @@ def entries(loaded: LoadedTable, whose: Owners | None = None) -> dict[str, Any]:
         if whose is not None:  # each value of a person once
             person, row = whose
             cells = np.unique(np.column_stack([person, cells[row]]), axis=0)[:, 1]
-        found[column.name] = "text" if column.name in loaded.texts else _entry(column, place, cells, mark=mark)
+        found[column.name] = (
+            "text" if column.name in loaded.texts else _entry(column, place, cells, mark=mark)
+        )
     return found
 
 

@@ -1,0 +1,191 @@
+"""A database made ready to be learned: every table prepared as a table of its own, in an order of no file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from tabveil.core.check import listed
+from tabveil.core.linked import Linkage
+from tabveil.core.people import LEAST_SHARED, LEAST_SHARED_IN_WORDS
+from tabveil.core.rng import stream
+from tabveil.core.table import Indices, Schema, Table
+from tabveil.core.wording import plural
+from tabveil.errors import ParameterError, SchemaError
+from tabveil.protocols import Synthesizer
+from tabveil.synthesis.generators.trees.synthesizer import Trees
+from tabveil.tables.linked.database_file import Database
+from tabveil.tables.linked.folders import others_in, tables_of
+from tabveil.tables.linked.keys import Pairs
+from tabveil.tables.linked.loading import keys_of
+from tabveil.tables.reading import Layout, LoadedTable, load_table
+from tabveil.tables.reading.files import Source
+from tabveil.workflows.databases.people_counts import shared_by_people
+from tabveil.workflows.synthesizing.learning import Lesson, prepare
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadDatabase:
+    """Tables as they are to be learned, with their keys as numbers and whose rows are whose.
+
+    ``lessons`` has the tables with columns beside their keys; ``rows`` those columns, as they are learned.
+    """
+
+    database: Database
+    sources: Mapping[str, Source]
+    lessons: Mapping[str, Lesson]
+    rows: Mapping[str, Table]
+    keys: Mapping[str, Mapping[str, Indices]]  # by table and column, each (n_rows,)
+    pairs: Pairs
+    notes: tuple[str, ...]
+
+    @property
+    def linkage(self) -> Linkage:
+        """How the tables hang together."""
+        return self.database.linkage
+
+    @property
+    def n_people(self) -> int:
+        """How many people are learned from."""
+        return len(self.rows[self.linkage.person])
+
+    def sizes(self, table: str) -> Indices:
+        """Return how many rows of a linked table each person has."""
+        return np.bincount(self.pairs[table][0], minlength=self.n_people)
+
+    def whose(self, table: str) -> Indices:
+        """Return a person of each row of a table."""
+        if table == self.linkage.person:
+            return np.arange(self.n_people)
+        person, row = self.pairs[table]
+        found = np.empty(len(self.rows[table]), dtype=np.int64)
+        found[row[::-1]] = person[::-1]
+        return found
+
+    @classmethod
+    def of(
+        cls,
+        database: Database,
+        role: str,
+        *,
+        synthesizer: Synthesizer,
+        seed: int,
+        missing: tuple[str, ...],
+        **asked: Any,  # noqa: ANN401 - as prepare takes it
+    ) -> Self:
+        """Read the tables of a role; the person's is prepared for a generator, linked ones for trees."""
+        notes = list(database.notes)
+        came = tables_of(database.given[role], database.linkage.tables, role)
+        apart = others_in(database.given[role], database.linkage.tables, role)
+        if apart and not database.optional:
+            notes.append(f"Left out: {listed(apart)}, which no link names.")
+        for table, source in came.items():
+            if source.data.num_rows == 0:
+                raise SchemaError(f"{table} of {role}", "the table has no rows.")
+        database, keys, pairs, more = keys_of(database, {role: came}, missing)
+        linkage = database.linkage
+        loaded = {table: _loaded(came[table], database, table, missing) for table in linkage.tables}
+        owned = {
+            table: np.arange(keys[role].n_rows[table])
+            if table == linkage.person
+            else np.unique(pairs[role][table][1])
+            for table in linkage.tables
+        }
+        order = {
+            table: owned[table][_order(loaded[table], keys[role].of(table), owned[table])]
+            for table in linkage.tables
+        }
+        _require_people(linkage, order, pairs[role])
+        places = {table: _places(rows, keys[role].n_rows[table]) for table, rows in order.items()}
+        ours = {
+            table: _sorted_pairs(places[linkage.person][person], places[table][row])
+            for table, (person, row) in pairs[role].items()
+        }
+        lessons: dict[str, Lesson] = {}
+        for table, each in loaded.items():
+            if each is None:
+                continue
+            taken = replace(each, table=each.table.take(order[table]))
+            maker, said = synthesizer, database.schema_of(table)
+            if table != linkage.person:
+                when = linkage[table].order
+                if when is not None and when not in taken.table.schema.names:
+                    raise SchemaError(table, f"there is no column {when!r} to order by.")
+                maker = Trees(order=() if when is None else (when,))
+                if asked.get("rare_labels") != "keep":
+                    rng = stream(seed, "shared by people", table)
+                    taken, told = shared_by_people(taken, ours[table], rng=rng)
+                    notes += [f"{table}: {note}" for note in told]
+            try:
+                lessons[table] = prepare(
+                    taken, generator=maker, seed=seed, schema=said, missing=missing, **asked
+                )
+            except (SchemaError, ParameterError) as error:
+                raise type(error)(table, error) from None
+            notes += [f"{table}: {note}" for note in lessons[table].notes]
+        return cls(
+            database=database,
+            sources=came,
+            lessons=lessons,
+            rows={
+                table: lessons[table].table if table in lessons else _nothing(len(rows))
+                for table, rows in order.items()
+            },
+            keys={
+                table: {name: codes[order[table]] for name, codes in keys[role].of(table).items()}
+                for table in linkage.tables
+            },
+            pairs=ours,
+            notes=(*notes, *more),
+        )
+
+
+def _require_people(linkage: Linkage, rows: Mapping[str, Indices], pairs: Pairs) -> None:
+    """Refuse tables that fewer than ten people have rows of: whatever is learned would be theirs."""
+    n_people = {linkage.person: len(rows[linkage.person])}
+    n_people |= {table: len(np.unique(person)) for table, (person, _) in pairs.items()}
+    for table, n in n_people.items():
+        if n < LEAST_SHARED:
+            raise SchemaError(
+                table,
+                f"{plural(n, 'person has', 'people have')} rows, and {LEAST_SHARED_IN_WORDS} are the least to "
+                "learn from." + ("" if table == linkage.person else " Leave the table out."),
+            )
+
+
+def _loaded(source: Source, database: Database, table: str, missing: tuple[str, ...]) -> LoadedTable | None:
+    """Read a table without its keys, its columns by name; None if keys are all it has."""
+    said = database.schema_of(table)
+    if set(source.data.column_names) <= set(said.drop):
+        return None
+    try:
+        loaded = load_table(source, schema=said, missing=missing)
+    except (SchemaError, ParameterError) as error:
+        raise type(error)(table, error) from None
+    names = sorted(loaded.table.schema.names)
+    columns = {name: loaded.layout.columns[name] for name in names}
+    layout: Layout = replace(loaded.layout, columns=columns)
+    return replace(loaded, table=loaded.table.select(names), layout=layout)
+
+
+def _order(loaded: LoadedTable | None, keys: Mapping[str, Indices], owned: Indices) -> Indices:
+    """Return an order of rows that follows from their keys and from what they hold."""
+    by_key = [keys[name][owned] for name in sorted(keys)]
+    content = [] if loaded is None else [loaded.table.row_hash()[owned]]
+    return np.lexsort((*content, *by_key))
+
+
+def _places(rows: Indices, n_rows: int) -> Indices:
+    places = np.full(n_rows, -1, dtype=np.int64)
+    places[rows] = np.arange(len(rows))
+    return places
+
+
+def _sorted_pairs(person: Indices, row: Indices) -> tuple[Indices, Indices]:
+    order = np.lexsort((row, person))
+    return person[order], row[order]
+
+
+def _nothing(n_rows: int) -> Table:
+    return Table(schema=Schema(()), values=np.zeros((n_rows, 0)))
