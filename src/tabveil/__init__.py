@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tabveil.tables.reading import load_split
     from tabveil.workflows.anonymizing import Anonymized, anonymize, hierarchies, quasi_identifiers
     from tabveil.workflows.black_box import attack
+    from tabveil.workflows.databases import synthesize_tables
     from tabveil.workflows.epsilon import audit_epsilon
     from tabveil.workflows.pipeline import PipelineReport
     from tabveil.workflows.pipeline import run_pipeline as pipeline
@@ -73,6 +74,7 @@ __all__ = [
     "split",
     "split_tables",
     "synthesize",
+    "synthesize_tables",
     "tune",
     "vulnerable",
 ]
@@ -112,6 +114,7 @@ _HOMES = {
     "describe_tables": ("tabveil.tables.linked.describing", "describe_tables"),
     "split_tables": ("tabveil.tables.linked.dealing", "split_tables"),
     "synthesize": ("tabveil.workflows.synthesizing", "synthesize"),
+    "synthesize_tables": ("tabveil.workflows.databases", "synthesize_tables"),
     "vulnerable": ("tabveil.metrics.outlying", "vulnerable"),
 }
 

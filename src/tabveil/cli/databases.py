@@ -1,5 +1,6 @@
 """Databases of linked tables on the command line: what says how they hang together, and folders of tables."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +16,12 @@ FILE = "db.yaml"
 
 
 def asked_database(
-    tables: Path | None, metadata: Path | None, person: str | None, data: Path | None
+    tables: Path | None, metadata: Path | None, person_table: str | None, data: Path | None
 ) -> "Database | None":
     """Read the database that is asked for; None where one table is."""
     if tables is None and metadata is None:
-        if person is not None:
-            raise ParameterError("--person", "goes with --metadata: it names the person's table.")
+        if person_table is not None:
+            raise ParameterError("--person-table", "goes with --metadata: it names the person's table.")
         if data is None:
             raise ParameterError("--data", "is missing: name a table; linked tables by --tables.")
         return None
@@ -30,13 +31,26 @@ def asked_database(
         raise ParameterError(
             "--data", f"names one table; where linked tables are says {tables.name} (data: FOLDER)."
         )
-    if tables is not None and person is not None:
-        raise ParameterError("--person", f"goes with --metadata; {tables.name} says who the person is.")
+    if tables is not None and person_table is not None:
+        raise ParameterError("--person-table", f"goes with --metadata; {tables.name} says who the person is.")
     if metadata is not None and data is None:
         raise ParameterError("--data", "is missing: name the folder with the tables of the metadata.")
     from tabveil.tables.linked import read_database
 
-    return read_database(tables, metadata=metadata, person=person, data=data)
+    return read_database(tables, metadata=metadata, person=person_table, data=data)
+
+
+def audit_command(
+    tables: Path | None, metadata: Path | None, person_table: str | None, data: Path | None
+) -> str:
+    """Return the audit of what is asked for, ready to be typed, but for where the release is."""
+    words = ["tabveil", "audit"]
+    if tables is not None:
+        words += ["--tables", str(tables)]
+    if metadata is not None:
+        words += ["--metadata", str(metadata), "--train", str(data)]
+        words += [] if person_table is None else ["--person-table", person_table]
+    return shlex.join(words)
 
 
 def refuse(why: str, **given: object) -> None:

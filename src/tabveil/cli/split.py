@@ -20,7 +20,7 @@ def split(
     data: Annotated[Path | None, option("FILE", "All the real rows you have.")] = None,
     tables: Tables = None,
     metadata: Metadata = None,
-    person: PersonTable = None,
+    person_table: PersonTable = None,
     out: Annotated[Path, option("FOLDER", "Where to write train and control.")],
     control: Annotated[
         float, option("SHARE", "The share of rows to hold back; of people, where tables are linked.")
@@ -44,7 +44,7 @@ def split(
     from tabveil.tables.reading.files import ending_of_parts
 
     accepted = read_policy(policy) if policy is not None else Policy()
-    database = databases.asked_database(tables, metadata, person, data)
+    database = databases.asked_database(tables, metadata, person_table, data)
     if database is not None:
         databases.refuse("their keys say whose rows are whose.", by=by, independent_rows=independent_rows)
         read = [tables, metadata, policy]

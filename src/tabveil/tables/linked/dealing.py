@@ -139,29 +139,29 @@ def _rows(pairs: Pairs, person: str, chosen: Any) -> dict[str, Indices]:  # noqa
 
 
 def split_tables(
-    source: str | Path | Mapping[str, Any] | None = None,
+    tables: str | Path | Mapping[str, Any] | None = None,
     *,
     control: float = 0.3,
     seed: int = 0,
     data: Any = None,  # noqa: ANN401 - a folder, or tables of any dataframe library by name
     metadata: str | Path | Mapping[str, Any] | None = None,
-    person: str | None = None,
+    person_table: str | None = None,
 ) -> Parts:
     """Hold back people with all their linked rows, as ``tabveil split --tables`` does.
 
     Parameters
     ----------
-    source
+    tables
         How the tables hang together: a database file (YAML), or a mapping of the same form.
     control
         The share of people to hold back, between 0 and 1.
     seed
         Another seed, another choice.
     data
-        The tables of all people, if ``source`` does not say where they are: a folder, or a mapping of the
+        The tables of all people, if ``tables`` does not say where they are: a folder, or a mapping of the
         tables' names to paths or to tables of pandas, polars or Arrow.
-    metadata, person
-        SDV's metadata instead of ``source``, and the person's table if these do not tell it.
+    metadata, person_table
+        SDV's metadata instead of ``tables``, and the person's table if these do not tell it.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def split_tables(
     set()
     """
     check.at_least("split", "seed", seed, 0)
-    database = read_database(source, metadata=metadata, person=person, data=data)
+    database = read_database(tables, metadata=metadata, person=person_table, data=data)
     dealt = deal(database, control=control, seed=seed)
     places = places_in(dealt.database.given[DATA], DATA)
     parts = {

@@ -38,24 +38,24 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 
 def describe_tables(
-    source: str | Path | Mapping[str, Any] | None = None,
+    tables: str | Path | Mapping[str, Any] | None = None,
     *,
     data: Any = None,  # noqa: ANN401 - a folder, or tables of any dataframe library by name
     metadata: str | Path | Mapping[str, Any] | None = None,
-    person: str | None = None,
+    person_table: str | None = None,
     missing: Iterable[str] = (),
 ) -> str:
     """Return a database file for linked tables, with comments on what was found, as ``tabveil schema`` does.
 
     Parameters
     ----------
-    source
+    tables
         How the tables hang together: a database file (YAML), or a mapping of the same form.
     data
-        The tables, if ``source`` does not say where they are. If it names several databases, the first of
+        The tables, if ``tables`` does not say where they are. If it names several databases, the first of
         data, train, control and synthetic is described.
-    metadata, person
-        SDV's metadata instead of ``source``, and the person's table if these do not tell it.
+    metadata, person_table
+        SDV's metadata instead of ``tables``, and the person's table if these do not tell it.
     missing
         Texts that mean missing, such as "?".
 
@@ -67,7 +67,7 @@ def describe_tables(
     #   visits: 702 rows of 167 people, key: patient; rows a person: 2 (quarter), 3 (half), 6 (three quarters).
     """
     words = (missing,) if isinstance(missing, str) else tuple(missing)
-    database = read_database(source, metadata=metadata, person=person, data=data)
+    database = read_database(tables, metadata=metadata, person=person_table, data=data)
     return described(database, words, Path())
 
 

@@ -325,7 +325,7 @@ def _said_of_sharing(structure: _Structure) -> list[str]:
 
 
 def synthesize_tables(
-    source: str | Path | Mapping[str, Any] | None = None,
+    tables: str | Path | Mapping[str, Any] | None = None,
     *,
     generator: str | Synthesizer = "trees",
     people: int | None = None,
@@ -333,7 +333,7 @@ def synthesize_tables(
     seed: int | None = None,
     data: Any = None,  # noqa: ANN401 - a folder, or tables of any dataframe library by name
     metadata: str | Path | Mapping[str, Any] | None = None,
-    person: str | None = None,
+    person_table: str | None = None,
     missing: Iterable[str] = (),
     rare_labels: RareLabels = "pool",
     identifiers: Identifiers = "fresh",
@@ -346,7 +346,7 @@ def synthesize_tables(
 
     Parameters
     ----------
-    source
+    tables
         How the tables hang together: a database file (YAML), or a mapping of the same form. Its ``train`` is
         learned from, or its ``data`` where it has no train.
     generator, settings
@@ -360,8 +360,8 @@ def synthesize_tables(
     data
         The tables to learn from instead: a folder, or a mapping of the tables' names to paths or to tables of
         pandas, polars or Arrow.
-    metadata, person
-        SDV's metadata instead of ``source``, and the person's table if these do not tell it.
+    metadata, person_table
+        SDV's metadata instead of ``tables``, and the person's table if these do not tell it.
     missing, rare_labels, identifiers, threads, progress
         As :func:`tabveil.synthesize` takes them, for every table. Labels count as rare where fewer than ten
         people have them.
@@ -376,7 +376,7 @@ def synthesize_tables(
     >>> len(drawn["patients"]), set(drawn["visits"]["patient"]) <= set(drawn["patients"]["patient"])
     (20, True)
     """
-    database = read_database(source, metadata=metadata, person=person, data=data)
+    database = read_database(tables, metadata=metadata, person=person_table, data=data)
     if data is not None:
         database = replace(database, given={"data": data})
     learned = learn_tables(
