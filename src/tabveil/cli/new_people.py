@@ -26,7 +26,7 @@ def write_new_people(
     threads: int | None,
     force: bool,
     **asked: Any,  # noqa: ANN401 - as learn_tables takes it
-) -> None:
+) -> int:
     """Learn a database, write as many people into a folder, and say how to audit them.
 
     ``command`` names the database again, in an audit.
@@ -36,7 +36,9 @@ def write_new_people(
     from tabveil.tables.linked.folders import places_in
     from tabveil.workflows.databases import learn_tables
     from tabveil.workflows.databases.learning import ROLES
+    from tabveil.workflows.synthesizing import choose
 
+    choose(asked["generator"], asked["settings"])  # complains before anything is made
     role = next((role for role in ROLES if role in database.given), None)
     if role is None:
         raise ParameterError("--tables", "the file names no train: where are the tables to learn from?")
@@ -67,3 +69,4 @@ def write_new_people(
     same = isinstance(synthetic, (str, Path)) and Path(synthetic).resolve() == out.resolve()
     words = command if same else f"{command} --synthetic {shlex.quote(str(out))}"
     Screen().say(f"Audit them before you release them:\n  {words}", style="dim")
+    return 0

@@ -123,9 +123,8 @@ def synthesize(
     """Learn a file and write rows, or linked tables and write people."""
     database = databases.asked_database(tables, metadata, person_table, data)
     if database is not None:
-        table_alone = {"config": config, "schema": schema, "save": save, "control": control, "policy": policy}
-        databases.refuse(_NOT_LINKED, **table_alone)
-        write_new_people(
+        databases.refuse(_NOT_LINKED, config=config, schema=schema, save=save, control=control, policy=policy)
+        return write_new_people(
             database,
             out,
             [tables, metadata],
@@ -140,7 +139,6 @@ def synthesize(
             threads=threads,
             force=force,
         )
-        return 0
     assert data is not None
     from tabveil.auditing.verdict import EXIT_CODES
     from tabveil.cli.progress import progress_shown

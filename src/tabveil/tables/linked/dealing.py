@@ -54,10 +54,10 @@ class DealtPeople:
         if not len(joined):
             return ""
         largest = int(joined.max())
+        groups = verb(len(joined), "one group that stays", f"{len(joined):,} groups that stay")
         return (
             f"{plural(int(joined.sum()), 'person', 'people')} share linked rows with others, directly or "
-            f"through others, and {verb(len(joined), 'is one group', 'are ' + format(len(joined), ',') + ' groups')} "
-            f"that stayed on one side (the largest has {largest:,})."
+            f"through others: {groups} together (the largest has {largest:,})."
         )
 
 

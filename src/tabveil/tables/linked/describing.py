@@ -31,8 +31,8 @@ _HEAD = """\
 # Change what is wrong and give the file to the other commands with --tables.
 """
 _TYPES = """
-# Types are those of 'tabveil schema' for one table. Key columns are not listed: they link tables and are never
-# compared. Other columns that name people or rows are better left out: drop: [column].
+# Types are those of 'tabveil schema' for one table. Key columns are not listed: they link tables and are
+# never compared. Other columns that name people or rows are better left out: drop: [column].
 """
 QUARTERS = (0.25, 0.5, 0.75)
 
@@ -45,7 +45,7 @@ def describe_tables(
     person_table: str | None = None,
     missing: Iterable[str] = (),
 ) -> str:
-    """Return a database file for linked tables, with comments on what was found, as ``tabveil schema`` does.
+    r"""Return a database file for linked tables, with comments on what was found, as ``tabveil schema`` does.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def describe_tables(
     >>> from tabveil.datasets import clinic
     >>> hangs = {"person": {"table": "patients", "key": "patient"}, "linked": {"visits": {"key": "patient"}}}
     >>> told = describe_tables(hangs, data=clinic(200, seed=1))
-    >>> print("\\n".join(line for line in told.splitlines() if line.startswith("#   ")))
+    >>> print("\n".join(line for line in told.splitlines() if line.startswith("#   ")))
     #   patients: 200 people, one row each; key: patient.
-    #   visits: 702 rows of 167 people, key: patient; rows a person: 2 (quarter), 3 (half), 6 (three quarters).
+    #   visits: 702 rows of 167 people, key: patient; rows a person: 2 (quarter), 3 (half), 6 (last quarter).
     """
     words = (missing,) if isinstance(missing, str) else tuple(missing)
     database = read_database(tables, metadata=metadata, person=person_table, data=data)
@@ -87,10 +87,8 @@ def described(database: Database, words: tuple[str, ...], folder: Path) -> str:
     database, keys, pairs, more = keys_of(database, {role: came}, words)
     linkage, theirs = database.linkage, pairs[role]
     n_people = keys[role].n_rows[linkage.person]
-    found = [
-        f"{linkage.person}: {plural(n_people, 'person', 'people')}, one row each; "
-        f"key: {listed(linkage.keys(linkage.person))}."
-    ]
+    who = plural(n_people, "person", "people")
+    found = [f"{linkage.person}: {who}, one row each; key: {listed(linkage.keys(linkage.person))}."]
     found += [_sentence(linkage, link.table, theirs[link.table], n_people) for link in linkage.links]
     schemas = {}
     for table in linkage.tables:
@@ -132,7 +130,7 @@ def _sentence(linkage: Linkage, table: str, pairs: Owners, n_people: int) -> str
     told += f", in the order of {link.order}" if link.order else ""
     if n_having >= LEAST_SHARED:
         quarter, half, most = (f"{round(each):,}" for each in shared_quantiles(sizes[sizes > 0]))
-        told += f"; rows a person: {quarter} (quarter), {half} (half), {most} (three quarters)"
+        told += f"; rows a person: {quarter} (quarter), {half} (half), {most} (last quarter)"
     else:
         told += f"; fewer than {LEAST_SHARED_IN_WORDS} people have any"
     return told + (f"; {shared:,} belong to several people." if shared else ".")

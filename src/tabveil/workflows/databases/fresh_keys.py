@@ -44,7 +44,7 @@ def real_keys(sources: Mapping[str, Source], places: Iterable[Place]) -> list[ob
 
 
 def key_spaces(linkage: Linkage) -> list[list[Place]]:
-    """Return the columns of keys; those that hold keys of one kind stand together, where they come from first."""
+    """Return the columns of keys; those that hold keys of one kind stand together, their origin first."""
     spaces: list[list[Place]] = []
     where: dict[Place, list[Place]] = {}
     for table in linkage.tables:

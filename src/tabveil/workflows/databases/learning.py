@@ -72,9 +72,9 @@ class _Structure:
                 joints[way] = joint_of(
                     read.linkage,
                     *way,
-                    read.keys[link.through],
-                    read.rows[link.through],
-                    read.whose(link.through),
+                    keys=read.keys[link.through],
+                    rows=read.rows[link.through],
+                    whose=read.whose(link.through),
                 )
             hubs = joints[way].hubs
             of_hub = read.keys[link.through][link.on][hubs.first]
@@ -230,8 +230,8 @@ def learn_tables(
     if wants_secret_seed(synthesizer):
         raise ParameterError(
             synthesizer.name,
-            "promises privacy for the rows of one table; linked tables are learned without a promise, so none "
-            "would hold for a person. Choose another generator, such as trees.",
+            "promises privacy for the rows of one table; linked tables are learned without a promise, so "
+            "none would hold for a person. Choose another generator, such as trees.",
         )
     role = next((role for role in ROLES if role in database.given), None)
     if role is None:
@@ -317,8 +317,8 @@ def _said_of_sharing(structure: _Structure) -> list[str]:
         if joint.kind == "shared":
             whose = "of one person" if joint.within else "of several people"
             told.append(
-                f"{table}: rows {whose} share a value of {on} as often as in the data, but for what fewer than "
-                f"{LEAST_SHARED_IN_WORDS} rows do; which rows share one is decided by what they hold and by "
+                f"{table}: rows {whose} share a value of {on} as often as in the data, but for what fewer "
+                f"than {LEAST_SHARED_IN_WORDS} rows do; which rows share one is decided by what they hold and by "
                 "chance, not by whose they are."
             )
     return told

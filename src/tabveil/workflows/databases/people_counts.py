@@ -51,8 +51,8 @@ def shared_by_people(
         return loaded, ()
     note = (
         f"Values that fewer than {LEAST_SHARED_IN_WORDS} people share, or that lie beyond what "
-        f"{LEAST_SHARED_IN_WORDS} people reach, though more rows have them: {plural(n_cells, 'cell')}; learned "
-        "as rare labels and as numbers near them."
+        f"{LEAST_SHARED_IN_WORDS} people reach, though more rows have them: {plural(n_cells, 'cell')}; "
+        "learned as rare labels and as numbers near them."
     )
     changed_table = Table(schema=Schema(tuple(columns)), values=cells)
     return replace(loaded, table=changed_table), (note,)

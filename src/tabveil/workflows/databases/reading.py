@@ -149,8 +149,8 @@ def _require_people(linkage: Linkage, rows: Mapping[str, Indices], pairs: Pairs)
         if n < LEAST_SHARED:
             raise SchemaError(
                 table,
-                f"{plural(n, 'person has', 'people have')} rows, and {LEAST_SHARED_IN_WORDS} are the least to "
-                "learn from." + ("" if table == linkage.person else " Leave the table out."),
+                f"{plural(n, 'person has', 'people have')} rows, and {LEAST_SHARED_IN_WORDS} are the least "
+                "to learn from." + ("" if table == linkage.person else " Leave the table out."),
             )
 
 

@@ -28,7 +28,7 @@ class Hubs:
 
     @classmethod
     def of(cls, of_row: Indices, place: Indices) -> "Hubs":
-        """Number hubs 0, 1 …; ``place`` is where each row stands in its hub."""
+        """Give hubs the numbers 0, 1 …; ``place`` is where each row stands in its hub."""
         order = np.lexsort((place, of_row))
         order = order[of_row[order] >= 0]
         hubs, first = np.unique(of_row[order], return_index=True)
@@ -90,7 +90,7 @@ def _size_and_place(label: str) -> tuple[int, int]:
 
 
 def joint_of(
-    linkage: Linkage, table: str, on: str, keys: Mapping[str, Indices], rows: Table, whose: Indices
+    linkage: Linkage, table: str, on: str, *, keys: Mapping[str, Indices], rows: Table, whose: Indices
 ) -> Joint:
     """Find out how the rows of a table meet in a column; ``whose`` is a person of each."""
     codes = keys[on]
@@ -130,7 +130,7 @@ def joint_of(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Counted:
-    """How many rows of a linked table hang on each row of another: learned as a column, unless all have one."""
+    """How many rows of a linked table hang on each row of another: a column to learn, if that differs."""
 
     table: str
     counts: Floats  # of each row learned from

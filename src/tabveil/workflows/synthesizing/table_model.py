@@ -152,7 +152,7 @@ def finished(
     fresh: Sequence[FreshColumn],
     rng: Generator,
 ) -> SyntheticRows:
-    """Return rows as they leave: with the columns of the data, without unused labels, with fresh identifiers."""
+    """Return rows as they leave: columns as in the data, no unused labels, fresh identifiers."""
     table = form.restored(drawn)
     table = table.select([column for column in layout.columns if column in table.schema.names])
     table, layout = without_unused_labels(table, layout, keep=declared)
