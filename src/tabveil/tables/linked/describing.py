@@ -64,7 +64,7 @@ def describe_tables(
     >>> told = describe_tables(hangs, data=clinic(200, seed=1))
     >>> print("\n".join(line for line in told.splitlines() if line.startswith("#   ")))
     #   patients: 200 people, one row each; key: patient.
-    #   visits: 702 rows of 167 people, key: patient; rows a person: 2 (quarter), 3 (half), 6 (last quarter).
+    #   visits: 739 rows of 180 people, key: patient; rows a person: 2 (quarter), 3 (half), 6 (last quarter).
     """
     words = (missing,) if isinstance(missing, str) else tuple(missing)
     database = read_database(tables, metadata=metadata, person=person_table, data=data)

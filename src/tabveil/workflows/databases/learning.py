@@ -318,8 +318,8 @@ def _said_of_sharing(structure: _Structure) -> list[str]:
             whose = "of one person" if joint.within else "of several people"
             told.append(
                 f"{table}: rows {whose} share a value of {on} as often as in the data, but for what fewer "
-                f"than {LEAST_SHARED_IN_WORDS} rows do; which rows share one is decided by what they hold and by "
-                "chance, not by whose they are."
+                f"than {LEAST_SHARED_IN_WORDS} rows do; which rows share one follows from what they hold and "
+                "from chance, not from whose they are."
             )
     return told
 
