@@ -14,7 +14,9 @@ from tabveil.core.table import Indices, Schema, Table
 from tabveil.core.wording import plural
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.protocols import Synthesizer
+from tabveil.synthesis.generators.persons import RowsOfPeople
 from tabveil.synthesis.generators.trees.synthesizer import Trees
+from tabveil.tables.linked.checks import require_ordered
 from tabveil.tables.linked.database_file import Database
 from tabveil.tables.linked.folders import others_in, tables_of
 from tabveil.tables.linked.keys import Pairs
@@ -22,6 +24,8 @@ from tabveil.tables.linked.loading import keys_of
 from tabveil.tables.reading import Layout, LoadedTable, load_table
 from tabveil.tables.reading.files import Source
 from tabveil.workflows.databases.people_counts import shared_by_people
+from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers, set_aside
+from tabveil.workflows.synthesizing.learned_form import LearnedForm
 from tabveil.workflows.synthesizing.learning import Lesson, prepare
 
 
@@ -110,15 +114,17 @@ class ReadDatabase:
             maker, said = synthesizer, database.schema_of(table)
             if table != linkage.person:
                 when = linkage[table].order
-                if when is not None and when not in taken.table.schema.names:
-                    raise SchemaError(table, f"there is no column {when!r} to order by.")
+                if when is not None:  # which names nobody, though each row may have its own
+                    require_ordered(table, when, taken.table.schema)
+                    named = [name for name in taken.identifiers if name != when]
+                    taken = replace(taken, identifiers=tuple(named))
                 maker = Trees(order=() if when is None else (when,))
                 if asked.get("rare_labels") != "keep":
                     rng = stream(seed, "shared by people", table)
                     taken, told = shared_by_people(taken, ours[table], rng=rng)
                     notes += [f"{table}: {note}" for note in told]
             try:
-                lessons[table] = prepare(
+                lessons[table] = _fresh_alone(taken, maker, seed, asked["identifiers"]) or prepare(
                     taken, generator=maker, seed=seed, schema=said, missing=missing, **asked
                 )
             except (SchemaError, ParameterError) as error:
@@ -167,6 +173,30 @@ def _loaded(source: Source, database: Database, table: str, missing: tuple[str, 
     columns = {name: loaded.layout.columns[name] for name in names}
     layout: Layout = replace(loaded.layout, columns=columns)
     return replace(loaded, table=loaded.table.select(names), layout=layout)
+
+
+def _fresh_alone(
+    loaded: LoadedTable, synthesizer: Synthesizer, seed: int, identifiers: Identifiers
+) -> Lesson | None:
+    """Return what there is to do for a table that has nothing but identifiers beside its keys."""
+    if identifiers == "learn" or set(loaded.identifiers) != set(loaded.table.schema.names):
+        return None
+    rng = stream(seed, "identifiers")
+    kept = set_aside(loaded, identifiers, by_schema=False, looking=True, rng=rng)
+    return Lesson(
+        synthesizer=synthesizer,
+        seed=seed,
+        seed_given=False,
+        table=kept.table,
+        layout=kept.layout,
+        released=kept.layout,
+        form=LearnedForm(),
+        declared=(),
+        loaded=loaded,
+        set_aside=kept,
+        people=RowsOfPeople(),
+        notes=(*loaded.notes, *kept.notes),
+    )
 
 
 def _order(loaded: LoadedTable | None, keys: Mapping[str, Indices], owned: Indices) -> Indices:
