@@ -121,7 +121,8 @@ class ReadDatabase:
                 maker = Trees(order=() if when is None else (when,))
                 if asked.get("rare_labels") != "keep":
                     rng = stream(seed, "shared by people", table)
-                    taken, told = shared_by_people(taken, ours[table], rng=rng)
+                    times = [] if when is None else [when]  # learned as the time between rows
+                    taken, told = shared_by_people(taken, ours[table], besides=times, rng=rng)
                     notes += [f"{table}: {note}" for note in told]
             try:
                 lessons[table] = _fresh_alone(taken, maker, seed, asked["identifiers"]) or prepare(

@@ -95,11 +95,11 @@ class SetModel:
         new = rows.take(later)
         if time is not None:
             new = _with(new, time, rows.column(time)[later] - rows.column(time)[later - 1])
-        cells, begin = rows.column(order), np.flatnonzero(place == 0)
+        begin = np.flatnonzero(place == 0)
         return cls(
             schema=rows.schema,
             time=time,
-            latest=float(np.nanmax(cells)) if numeric and not np.isnan(cells).all() else np.inf,
+            latest=_latest(rows.column(order), hub) if numeric else np.inf,
             first=_fitted(known.take(begin), rows.take(begin), MIN_LEAF["careful"], rng=rng),
             following=_fitted(beside(known.take(later), at, before), new, least, rng=rng),
         )
@@ -159,6 +159,15 @@ def _drawn(model: TreesModel, known: Table, *, rng: Generator) -> Floats:
     """Return the cells of rows that were drawn, without what was known."""
     drawn = model.draw_given(known, rng=rng)
     return np.array(drawn.values[:, len(known.schema) :])
+
+
+def _latest(times: Floats, hub: Indices) -> float:
+    """Return a time that ten sets reach, so that it is of nobody alone; no end where fewer have any."""
+    known = ~np.isnan(times)
+    ends = np.full(int(hub.max()) + 1, -np.inf)
+    np.maximum.at(ends, hub[known], times[known])
+    ends = np.sort(ends[np.isfinite(ends)])
+    return float(ends[-LEAST_SHARED]) if len(ends) >= LEAST_SHARED else np.inf
 
 
 def _whole(name: str, high: int) -> Numeric:
