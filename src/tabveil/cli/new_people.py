@@ -35,7 +35,7 @@ def write_new_people(
     from tabveil.errors import ParameterError
     from tabveil.tables.linked.folders import places_in
     from tabveil.workflows.databases import learn_tables
-    from tabveil.workflows.databases.learning import ROLES
+    from tabveil.workflows.databases.database_model import ROLES
     from tabveil.workflows.synthesizing import choose
 
     choose(asked["generator"], asked["settings"])  # complains before anything is made

@@ -68,7 +68,7 @@ def split(
         columns = frame.person_columns(data)
         if columns:
             Screen().print(Text(parted_people(columns), style="bold"))
-    _say_what_is_settled(*sizes, accepted, counted="rows" if by is None else "people")
+    _say_what_is_settled(sizes[0], sizes[1], accepted, counted="rows" if by is None else "people")
     Screen().print("Train the generator on the first only; give both to 'tabveil audit'.", style="dim")
 
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import pyarrow as pa
 
 from tabveil.core.linked import Linkage
 from tabveil.core.table import Indices
 from tabveil.tables.linked.keys import Place
 from tabveil.tables.reading.files import Source
+from tabveil.tables.reading.key_columns import different_keys
 
 _WHOLE = re.compile(r"\s*[+-]?(\d+)(?:\.0*)?\s*")
 LONGEST = 18
@@ -29,7 +29,7 @@ def beginning(real: Iterable[object], n_keys: int) -> int:
     lengths = {len(str(number)) for number in found}
     for length in range(1, LONGEST + 1):
         if length not in lengths and 9 * 10 ** (length - 1) >= n_keys:
-            return 10 ** (length - 1)
+            return int(10 ** (length - 1))
     return max(number for number in found if len(str(number)) <= LONGEST) + 1
 
 
@@ -37,9 +37,7 @@ def real_keys(sources: Mapping[str, Source], places: Iterable[Place]) -> list[ob
     """Return the different keys in some columns of the tables that were learned from."""
     found: list[object] = []
     for place in places:
-        column = sources[place.table].column(place.column)
-        column = column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
-        found += column.unique().to_pylist()
+        found += different_keys(sources[place.table], place.column)
     return found
 
 

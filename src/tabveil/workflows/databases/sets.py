@@ -32,7 +32,7 @@ def called(table: Table, prefix: str) -> Table:
     return Table(schema=Schema(columns), values=table.values)
 
 
-def one_column(column: Column, cells: Floats) -> Table:
+def one_column(column: Column, cells: Floats | Indices) -> Table:
     """Return a table of one column."""
     return Table(schema=Schema((column,)), values=np.asarray(cells, dtype=np.float64).reshape(-1, 1))
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from tabveil.core.linked import Linkage
 from tabveil.core.people import LEAST_SHARED_IN_WORDS
@@ -24,8 +23,7 @@ from tabveil.protocols import Model, Synthesizer
 from tabveil.synthesis.generators.models import require_model
 from tabveil.tables.linked.database_file import Database, read_database
 from tabveil.tables.linked.keys import Place
-from tabveil.tables.reading.layout import ColumnLayout, Layout
-from tabveil.tables.reading.raw_column import Kind
+from tabveil.tables.reading.layout import Layout, plain_place
 from tabveil.workflows.databases.fresh_keys import beginning, key_spaces, real_keys, written
 from tabveil.workflows.databases.reading import ReadDatabase
 from tabveil.workflows.databases.sets import SetModel, beside, called, one_column
@@ -200,17 +198,13 @@ class DatabaseModel:
         for name, each in keys.items():
             cells = np.where(each < 0, np.nan, each.astype(np.float64))
             high = float(np.nanmax(cells)) if (each >= 0).any() else 0.0
-            parts[name] = one_column(Numeric(name=name, low=0.0, high=high, decimals=0), cells)
-            places[name] = _whole_numbers(name)
+            column = Numeric(name=name, low=0.0, high=high, decimals=0)
+            parts[name], places[name] = one_column(column, cells), plain_place(column)
         names = [name for name in source.data.column_names if name in parts]
         return SyntheticRows(
             table=beside(*(parts[name] for name in names)),
             layout=replace(made.layout, columns={name: places[name] for name in names}),
         )
-
-
-def _whole_numbers(name: str) -> ColumnLayout:
-    return ColumnLayout(label=name, kind=Kind.NUMBER, type=pa.int64(), plain=pa.int64())
 
 
 def learn_tables(
@@ -296,13 +290,7 @@ def _fit_people(read: ReadDatabase, synthesizer: Synthesizer, table: Table, seed
     columns = dict(layout.columns)
     for column in table.schema.columns:
         if column.name not in columns:
-            columns[column.name] = (
-                _whole_numbers(column.name)
-                if isinstance(column, Numeric)
-                else ColumnLayout(
-                    label=column.name, kind=Kind.LABELS, type=pa.large_string(), plain=pa.large_string()
-                )
-            )
+            columns[column.name] = plain_place(column)
     layout = replace(layout, columns={name: columns[name] for name in table.schema.names})
     with needing_extra(synthesizer.name):
         rng = stream(seed, "fit", synthesizer.name)
