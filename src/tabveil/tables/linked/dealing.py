@@ -18,12 +18,12 @@ from tabveil.core.check import listed
 from tabveil.core.rng import stream
 from tabveil.core.table import Indices
 from tabveil.core.wording import plural, verb
-from tabveil.errors import ParameterError, SchemaError
+from tabveil.errors import SchemaError
 from tabveil.tables.holdout import Parts, choose_groups
 from tabveil.tables.linked.database_file import Database, read_database
-from tabveil.tables.linked.folders import others_in, places_in, tables_of
+from tabveil.tables.linked.folders import places_in
 from tabveil.tables.linked.keys import DatabaseKeys, Pairs
-from tabveil.tables.linked.loading import keys_of
+from tabveil.tables.linked.one_database import OneDatabase
 from tabveil.tables.reading import native_parts
 from tabveil.tables.reading.arrow import hash_cells, hash_rows
 from tabveil.tables.reading.files import Source
@@ -68,30 +68,19 @@ def deal(database: Database, *, control: float, seed: int) -> DealtPeople:
     its columns, or the files. The share is met as closely as the groups allow; no side is ever empty.
     """
     check.between("split", "control", control, 0, 1)
-    if DATA not in database.given:
-        raise ParameterError("database", "data is missing: where are the tables of all people?")
-    came = tables_of(database.given[DATA], database.linkage.tables, DATA)
-    for table, source in came.items():
-        if source.data.num_rows == 0:
-            raise SchemaError(f"{table} of {DATA}", "the table has no rows.")
-    apart = others_in(database.given[DATA], database.linkage.tables, DATA)
-    notes = list(database.notes)
-    if apart and not database.optional:
-        notes.append(f"Left out: {listed(apart)}, which no link names.")
-    database, keys, pairs, more = keys_of(database, {DATA: came}, ())
-    person = database.linkage.person
-    held, theirs = keys[DATA], pairs[DATA]
+    read = OneDatabase.read(database, DATA)
+    person, held, theirs = read.linkage.person, read.keys, read.pairs
     groups = groups_of(held, theirs)
     weight = np.bincount(groups)
     if len(weight) == 1:
         raise _undealable(held, theirs)
-    hashes = _hashes(came[person])
+    hashes = _hashes(read.sources[person])
     first = np.full(len(weight), np.iinfo(np.uint64).max, dtype=np.uint64)
     np.minimum.at(first, groups, hashes)
     chosen = choose_groups(weight, first, control, stream(seed, "holdout"))[groups]
     sides = [_rows(theirs, person, side) for side in (~chosen, chosen)]
     return DealtPeople(
-        database=database, train=sides[0], control=sides[1], groups=weight, notes=(*notes, *more)
+        database=read.database, train=sides[0], control=sides[1], groups=weight, notes=read.notes
     )
 
 

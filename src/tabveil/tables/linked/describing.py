@@ -17,14 +17,11 @@ from tabveil.core.people import LEAST_SHARED, LEAST_SHARED_IN_WORDS
 from tabveil.core.settings.yaml_files import to_yaml
 from tabveil.core.table import Indices
 from tabveil.core.wording import plural
-from tabveil.errors import ParameterError, SchemaError
 from tabveil.tables.linked.database_file import ROLES, Database, plain_schema, read_database
-from tabveil.tables.linked.folders import others_in, tables_of
-from tabveil.tables.linked.loading import keys_of
+from tabveil.tables.linked.one_database import OneDatabase
 from tabveil.tables.reading.declare import SchemaFile
 from tabveil.tables.reading.describe import Owners, entries
-from tabveil.tables.reading.files import Source
-from tabveil.tables.reading.load import LoadedTable, load_table
+from tabveil.tables.reading.load import LoadedTable
 
 _HEAD = """\
 # How these tables hang together, what was found in them, and what tabveil takes each column for.
@@ -73,36 +70,24 @@ def describe_tables(
 
 def described(database: Database, words: tuple[str, ...], folder: Path) -> str:
     """Return the database file to be written into a folder; ``words`` stand for missing values."""
-    role = next((role for role in ROLES if role in database.given), None)
-    if role is None:
-        raise ParameterError("database", "data is missing: where are the tables?")
-    came = tables_of(database.given[role], database.linkage.tables, role)
-    for table, each in came.items():
-        if each.data.num_rows == 0:
-            raise SchemaError(f"{table} of {role}", "the table has no rows.")
-    notes = list(database.notes)
-    apart = others_in(database.given[role], database.linkage.tables, role)
-    if apart and not database.optional:
-        notes.append(f"Left out: {listed(apart)}, which no link names.")
-    database, keys, pairs, more = keys_of(database, {role: came}, words)
-    linkage, theirs = database.linkage, pairs[role]
-    n_people = keys[role].n_rows[linkage.person]
-    who = plural(n_people, "person", "people")
+    read = OneDatabase.read(database, *ROLES, missing=words)
+    database, linkage = read.database, read.linkage
+    who = plural(read.n_people, "person", "people")
     found = [f"{linkage.person}: {who}, one row each; key: {listed(linkage.keys(linkage.person))}."]
-    found += [_sentence(linkage, link.table, theirs[link.table], n_people) for link in linkage.links]
-    schemas = {}
+    found += [_sentence(linkage, link.table, read.pairs[link.table], read.n_people) for link in linkage.links]
+    schemas, notes = {}, list(read.notes)
     for table in linkage.tables:
-        loaded = _loaded(came[table], database.schema_of(table), words, table)
+        loaded = read.loaded(table, words)
         if loaded is not None:
             notes += [f"{table}: {note}" for note in loaded.notes]
-            schemas[table] = _schema(database, table, loaded, theirs.get(table))
+            schemas[table] = _schema(database, table, loaded, read.pairs.get(table))
     said = database.to_file(**_written_places(database, folder))
     said.pop("schemas", None)
     comments = "".join(f"#   {line}\n" for line in found)
-    looks = "".join(f"#   {line}\n" for line in (*notes, *more))
+    looks = "".join(f"#   {line}\n" for line in notes)
     looks = f"#\n# Look at these first:\n{looks}" if looks else ""
     types = f"{_TYPES}{to_yaml({'schemas': schemas})}" if schemas else ""
-    return f"{_HEAD}#\n# Found in {role}:\n{comments}{looks}\n{to_yaml(said)}{types}"
+    return f"{_HEAD}#\n# Found in {read.role}:\n{comments}{looks}\n{to_yaml(said)}{types}"
 
 
 def shared_quantiles(sizes: Indices) -> list[float]:
@@ -134,16 +119,6 @@ def _sentence(linkage: Linkage, table: str, pairs: Owners, n_people: int) -> str
     else:
         told += f"; fewer than {LEAST_SHARED_IN_WORDS} people have any"
     return told + (f"; {shared:,} belong to several people." if shared else ".")
-
-
-def _loaded(source: Source, said: SchemaFile, missing: tuple[str, ...], table: str) -> LoadedTable | None:
-    """Read a table without its keys; None if they are all it has."""
-    if set(source.data.column_names) <= set(said.drop):
-        return None
-    try:
-        return load_table(source, schema=said, missing=missing)
-    except (SchemaError, ParameterError) as error:
-        raise type(error)(table, error) from None
 
 
 def _schema(database: Database, table: str, loaded: LoadedTable, pairs: Owners | None) -> dict[str, Any]:

@@ -227,15 +227,12 @@ def learn_tables(
             "promises privacy for the rows of one table; linked tables are learned without a promise, so "
             "none would hold for a person. Choose another generator, such as trees.",
         )
-    role = next((role for role in ROLES if role in database.given), None)
-    if role is None:
-        raise ParameterError("database", "train is missing: where are the tables to learn from?")
     fit_seed = 0 if seed is None else whole_seed(seed)
     words = (missing,) if isinstance(missing, str) else tuple(missing)
     with working(threads=threads, listener=progress):
         read = ReadDatabase.of(
             database,
-            role,
+            *ROLES,
             synthesizer=synthesizer,
             seed=fit_seed,
             missing=words,

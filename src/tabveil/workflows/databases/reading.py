@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from tabveil.core.check import listed
 from tabveil.core.linked import Linkage
 from tabveil.core.people import LEAST_SHARED, LEAST_SHARED_IN_WORDS
 from tabveil.core.rng import stream
@@ -18,10 +17,9 @@ from tabveil.synthesis.generators.persons import RowsOfPeople
 from tabveil.synthesis.generators.trees.synthesizer import Trees
 from tabveil.tables.linked.checks import require_ordered
 from tabveil.tables.linked.database_file import Database
-from tabveil.tables.linked.folders import others_in, tables_of
 from tabveil.tables.linked.keys import Pairs
-from tabveil.tables.linked.loading import keys_of
-from tabveil.tables.reading import Layout, LoadedTable, load_table
+from tabveil.tables.linked.one_database import OneDatabase
+from tabveil.tables.reading import LoadedTable
 from tabveil.tables.reading.files import Source
 from tabveil.workflows.databases.people_counts import shared_by_people
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers, set_aside
@@ -71,81 +69,85 @@ class ReadDatabase:
     def of(
         cls,
         database: Database,
-        role: str,
-        *,
+        *roles: str,
         synthesizer: Synthesizer,
         seed: int,
         missing: tuple[str, ...],
         **asked: Any,  # noqa: ANN401 - as prepare takes it
     ) -> Self:
-        """Read the tables of a role; the person's is prepared for a generator, linked ones for trees."""
-        notes = list(database.notes)
-        came = tables_of(database.given[role], database.linkage.tables, role)
-        apart = others_in(database.given[role], database.linkage.tables, role)
-        if apart and not database.optional:
-            notes.append(f"Left out: {listed(apart)}, which no link names.")
-        for table, source in came.items():
-            if source.data.num_rows == 0:
-                raise SchemaError(f"{table} of {role}", "the table has no rows.")
-        database, keys, pairs, more = keys_of(database, {role: came}, missing)
-        linkage = database.linkage
-        loaded = {table: _loaded(came[table], database, table, missing) for table in linkage.tables}
+        """Read the first of these roles that is named: people for a generator, linked rows for trees."""
+        came = OneDatabase.read(database, *roles, missing=missing)
+        linkage, pairs, notes = came.linkage, came.pairs, list(came.notes)
+        loaded = {table: _by_name(came.loaded(table, missing)) for table in linkage.tables}
         owned = {
-            table: np.arange(keys[role].n_rows[table])
+            table: np.arange(came.keys.n_rows[table])
             if table == linkage.person
-            else np.unique(pairs[role][table][1])
+            else np.unique(pairs[table][1])
             for table in linkage.tables
         }
         order = {
-            table: owned[table][_order(loaded[table], keys[role].of(table), owned[table])]
+            table: owned[table][_order(loaded[table], came.keys.of(table), owned[table])]
             for table in linkage.tables
         }
-        _require_people(linkage, order, pairs[role])
-        places = {table: _places(rows, keys[role].n_rows[table]) for table, rows in order.items()}
+        _require_people(linkage, order, pairs)
+        places = {table: _places(rows, came.keys.n_rows[table]) for table, rows in order.items()}
         ours = {
             table: _sorted_pairs(places[linkage.person][person], places[table][row])
-            for table, (person, row) in pairs[role].items()
+            for table, (person, row) in pairs.items()
         }
         lessons: dict[str, Lesson] = {}
         for table, each in loaded.items():
+            when = None if table == linkage.person else linkage[table].order
+            if when is not None:
+                require_ordered(table, when, Schema(()) if each is None else each.table.schema)
             if each is None:
                 continue
-            taken = replace(each, table=each.table.take(order[table]))
-            maker, said = synthesizer, database.schema_of(table)
+            taken, maker = replace(each, table=each.table.take(order[table])), synthesizer
             if table != linkage.person:
-                when = linkage[table].order
-                if when is not None:  # which names nobody, though each row may have its own
-                    require_ordered(table, when, taken.table.schema)
-                    named = [name for name in taken.identifiers if name != when]
-                    taken = replace(taken, identifiers=tuple(named))
                 maker = Trees(order=() if when is None else (when,))
-                if asked.get("rare_labels") != "keep":
-                    rng = stream(seed, "shared by people", table)
-                    times = [] if when is None else [when]  # learned as the time between rows
-                    taken, told = shared_by_people(taken, ours[table], besides=times, rng=rng)
-                    notes += [f"{table}: {note}" for note in told]
+                taken, told = _linked(
+                    taken, when, ours[table], pooling=asked["rare_labels"] == "pool", seed=seed
+                )
+                notes += [f"{table}: {note}" for note in told]
             try:
                 lessons[table] = _fresh_alone(taken, maker, seed, asked["identifiers"]) or prepare(
-                    taken, generator=maker, seed=seed, schema=said, missing=missing, **asked
+                    taken,
+                    generator=maker,
+                    seed=seed,
+                    schema=came.database.schema_of(table),
+                    missing=missing,
+                    **asked,
                 )
             except (SchemaError, ParameterError) as error:
                 raise type(error)(table, error) from None
             notes += [f"{table}: {note}" for note in lessons[table].notes]
         return cls(
-            database=database,
-            sources=came,
+            database=came.database,
+            sources=came.sources,
             lessons=lessons,
             rows={
                 table: lessons[table].table if table in lessons else _nothing(len(rows))
                 for table, rows in order.items()
             },
             keys={
-                table: {name: codes[order[table]] for name, codes in keys[role].of(table).items()}
+                table: {name: codes[order[table]] for name, codes in came.keys.of(table).items()}
                 for table in linkage.tables
             },
             pairs=ours,
-            notes=(*notes, *more),
+            notes=tuple(notes),
         )
+
+
+def _linked(
+    loaded: LoadedTable, order: str | None, pairs: tuple[Indices, Indices], *, pooling: bool, seed: int
+) -> tuple[LoadedTable, tuple[str, ...]]:
+    """Return a linked table in which what few people share is rare; its order names nobody."""
+    times = [] if order is None else [order]  # learned as the time between rows
+    named = [name for name in loaded.identifiers if name not in times]
+    loaded = replace(loaded, identifiers=tuple(named))
+    if not pooling:
+        return loaded, ()
+    return shared_by_people(loaded, pairs, besides=times, rng=stream(seed, "shared by people"))
 
 
 def _require_people(linkage: Linkage, rows: Mapping[str, Indices], pairs: Pairs) -> None:
@@ -161,18 +163,13 @@ def _require_people(linkage: Linkage, rows: Mapping[str, Indices], pairs: Pairs)
             )
 
 
-def _loaded(source: Source, database: Database, table: str, missing: tuple[str, ...]) -> LoadedTable | None:
-    """Read a table without its keys, its columns by name; None if keys are all it has."""
-    said = database.schema_of(table)
-    if set(source.data.column_names) <= set(said.drop):
+def _by_name(loaded: LoadedTable | None) -> LoadedTable | None:
+    """Return a table with its columns in the order of their names."""
+    if loaded is None:
         return None
-    try:
-        loaded = load_table(source, schema=said, missing=missing)
-    except (SchemaError, ParameterError) as error:
-        raise type(error)(table, error) from None
     names = sorted(loaded.table.schema.names)
     columns = {name: loaded.layout.columns[name] for name in names}
-    layout: Layout = replace(loaded.layout, columns=columns)
+    layout = replace(loaded.layout, columns=columns)
     return replace(loaded, table=loaded.table.select(names), layout=layout)
 
 
