@@ -305,6 +305,33 @@ class LinkedTables:
         return mix_bits(total)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinkedPeople:
+    """What belongs to the people of a table whose rows sum it up: ``Table.linked``.
+
+    ``origins`` names the columns of that table which are summaries, each with the linked table it sums up.
+    """
+
+    tables: LinkedTables
+    origins: Mapping[str, str]
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def take(self, people: Any) -> Self:  # noqa: ANN401 - places, flags or a slice of them
+        """Keep these people, in this order."""
+        return replace(self, tables=self.tables.take(np.arange(len(self))[people]))
+
+    def joined(self, other: "LinkedPeople") -> Self:
+        """Return the people of both, these first."""
+        return replace(self, tables=self.tables.joined(other.tables))
+
+    def set_hashes(self) -> list[NDArray[np.uint64]]:
+        """Hash what each person has in each linked table, (n_people,) each."""
+        linked = self.tables.linked
+        return [mix_bits(linked[name].set_hash() + np.uint64(at)) for at, name in enumerate(sorted(linked))]
+
+
 def _joined_keys(first: Keys, second: Keys) -> Keys:
     return {name: np.concatenate([first[name], second[name]]) for name in first if name in second}
 
