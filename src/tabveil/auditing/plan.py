@@ -1,6 +1,6 @@
 """What an audit will do, settled before any table is read, and what becomes of what it finds."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -12,6 +12,7 @@ from tabveil.auditing.carriers import exposed
 from tabveil.auditing.detection import Power
 from tabveil.auditing.extras import extra_steps
 from tabveil.auditing.fitting import require_room
+from tabveil.auditing.overview import overview
 from tabveil.auditing.policy import Risk, risk_of
 from tabveil.auditing.positive_control import deciding, positive_controls, spreads
 from tabveil.auditing.report import Report
@@ -108,8 +109,9 @@ class AuditPlan:
             AuditStep(title="control", work=partial(_same, self.checked) if self.checked else control),
             AuditStep(title="copies", work=count),
             AuditStep(title="copies but for a column", work=nearly, weight=0),
-            AuditStep(
-                title="order", work=partial(order, loaded.split, rng=stream(request.seed, "order")), weight=0
+            *(
+                AuditStep(title=title, work=work, weight=0)
+                for title, work in _kinds_of_trace(loaded.split, request).items()
             ),
             AuditStep(title="identifiers", work=partial(_case_numbers, loaded, request), weight=0),
             *(
@@ -194,6 +196,7 @@ class AuditPlan:
             portrait=_first(found, Portrait),
             properties=_first(found, SplitProperties),
             shadow=self.attacked,
+            linked=overview(loaded.split),
             sampled=None if loaded.drawn is None else Sampled.of(loaded.drawn, request.judged_by.confidence),
             exposed=exposed(results, loaded) if self.request.show_values else None,
             library=loaded.layout.library,
@@ -225,6 +228,11 @@ class AuditPlan:
             "show_values": request.show_values,
             **({"searched_on": sorted(current().used)} if current().used else {}),
         }
+
+
+def _kinds_of_trace(split: Split, request: AuditRequest) -> dict[str, Callable[[], Trace | None]]:
+    """Return what looks for traces. People of linked tables stand in an order of what they hold."""
+    return {"order": partial(order, split, rng=stream(request.seed, "order"))}
 
 
 def _same(checked: ControlCheck) -> ControlCheck:

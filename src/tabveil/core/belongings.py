@@ -1,4 +1,4 @@
-"""What may belong to the people of a table beside their rows; linked tables are such (:mod:`tabveil.core.linked`)."""
+"""What may belong to the people of a table beside their rows: rows of linked tables, say."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, Self
