@@ -29,6 +29,7 @@ from tabveil.engines.networks import load_torch, require_device
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NothingToAsk
 from tabveil.metrics.agreement import nearly_copied
+from tabveil.metrics.attacks import MembershipViews
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.control import ControlCheck, check_control
 from tabveil.metrics.control.copies import Copies, copies
@@ -281,6 +282,8 @@ def _first(found: Iterable[Any], kind: type[Found]) -> Found | None:
 def choose(request: AuditRequest) -> list[Metric]:
     """Return the metrics to run, each told what concerns it."""
     asked = list(request.metrics or [MetricChoice(name=name) for name in defaults(quick=request.quick)])
+    if request.metrics is None and request.database is not None:
+        asked.append(MetricChoice(name=MembershipViews.name))
     if request.contrastive is not None:
         space = request.contrastive
         space = replace(space, device="cuda") if request.device == "cuda" else space

@@ -332,6 +332,11 @@ class LinkedPeople:
         return [mix_bits(linked[name].set_hash() + np.uint64(at)) for at, name in enumerate(sorted(linked))]
 
 
+def people_behind(table: Table) -> LinkedTables | None:
+    """Return the people whose rows these are, with all that is linked to them; None where nothing is."""
+    return table.linked.tables if isinstance(table.linked, LinkedPeople) else None
+
+
 def _joined_keys(first: Keys, second: Keys) -> Keys:
     return {name: np.concatenate([first[name], second[name]]) for name in first if name in second}
 

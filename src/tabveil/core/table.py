@@ -265,7 +265,8 @@ class Table:
             return self
         positions = [self.schema.position(name) for name in names]
         values = spool.take_columns(self.values, positions)
-        return type(self)(schema=self.schema.select(names), values=values, people=self.people)
+        linked = self.linked if len(names) == len(self.schema) else None
+        return type(self)(schema=self.schema.select(names), values=values, people=self.people, linked=linked)
 
     def take(self, rows: Indices) -> Self:
         """Keep these rows, in this order."""

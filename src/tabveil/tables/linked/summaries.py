@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tabveil.core.linked import Link, LinkedPeople, LinkedRows, LinkedSplit, LinkedTables
+from tabveil.core.linked import Link, LinkedPeople, LinkedRows, LinkedSplit, LinkedTables, people_behind
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Schema, Split, Table
 
 MANY_COLUMNS = 8
@@ -78,8 +78,7 @@ def people_tables(databases: LinkedSplit) -> PeopleTables:
 
 def databases_of(split: Split) -> LinkedSplit | None:
     """Return the databases that tables of people were made of; None where nothing is linked to them."""
-    parts = [table.linked for table in (split.train, split.control, split.synthetic)]
-    train, control, synthetic = (part.tables if isinstance(part, LinkedPeople) else None for part in parts)
+    train, control, synthetic = map(people_behind, (split.train, split.control, split.synthetic))
     if train is None or control is None or synthetic is None:
         return None
     return LinkedSplit(train=train, control=control, synthetic=synthetic)
