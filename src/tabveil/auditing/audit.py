@@ -249,6 +249,7 @@ def conduct(
             tell("reading the tables", 0.0)
             loaded = load(request)
         keep(loaded, loaded.split, loaded.given)
+        plan = plan.knowing(loaded)
         check.known_names("audit", "column", request.columns(), loaded.split.schema.names)
         _warn_of_columns(plan, len(loaded.split.schema))
         steps = plan.steps(loaded)

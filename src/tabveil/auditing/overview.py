@@ -9,7 +9,7 @@ from tabveil.core.linked import Linkage, LinkedTables
 from tabveil.core.people import LEAST_SHARED
 from tabveil.core.result import Role
 from tabveil.core.storage.plain import Number, PlainData
-from tabveil.core.table import Indices, Split
+from tabveil.core.table import Indices, Split, Table
 from tabveil.core.wording import plural
 from tabveil.tables.linked.summaries import databases_of
 
@@ -124,6 +124,34 @@ def quantiles(sizes: Indices) -> tuple[int | None, ...]:
         else None
         for q in QUANTILES
     )
+
+
+FEW_TABLES = 3
+"""Each of so many tables is linked to each other one; of more, each to all others together."""
+
+
+def pairs_of_tables(people: Table) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """Return the pairs of sets of columns that attackers may want to link: those of one table, and of others.
+
+    One more pair has every other column of each table: two tables of which one tells of nobody could not be
+    linked, whatever is copied. Empty where no tables are linked.
+    """
+    if people.linked is None:
+        return ()
+    origins = people.linked.origins
+    by_table: dict[str, tuple[str, ...]] = {}
+    for name in people.schema.names:
+        table = origins.get(name, "")
+        by_table[table] = (*by_table.get(table, ()), name)
+    sets = list(by_table.values())
+    pairs = [(one, other) for at, one in enumerate(sets) for other in sets[at + 1 :]]
+    if len(sets) > FEW_TABLES:
+        pairs = [(one, tuple(name for other in sets if other is not one for name in other)) for one in sets]
+    mixed = (
+        tuple(name for one in sets for name in one[::2]),
+        tuple(name for one in sets for name in one[1::2]),
+    )
+    return (*pairs, *([mixed] if all(mixed) and len(sets) > 1 else []))
 
 
 def told(linked: LinkedOverview) -> list[str]:

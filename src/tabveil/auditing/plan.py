@@ -12,7 +12,7 @@ from tabveil.auditing.carriers import exposed
 from tabveil.auditing.detection import Power
 from tabveil.auditing.extras import extra_steps
 from tabveil.auditing.fitting import require_room
-from tabveil.auditing.overview import overview
+from tabveil.auditing.overview import overview, pairs_of_tables
 from tabveil.auditing.policy import Risk, risk_of
 from tabveil.auditing.positive_control import deciding, positive_controls, spreads
 from tabveil.auditing.report import Report
@@ -76,6 +76,19 @@ class AuditPlan:
         """Settle what a request comes to."""
         require_device("audit", request.device)
         return cls(request=request, metrics=choose(request), attacked=request.attacked, checked=checked)
+
+    def knowing(self, loaded: LoadedTables) -> Self:
+        """Return the same with metrics that know which columns are of which linked table."""
+        pairs = pairs_of_tables(loaded.split.train)
+        if not pairs:
+            return self
+        told = [
+            make(type(metric), {**values_of(metric), "auxiliary": pairs}, as_given)
+            if values_of(metric).get("auxiliary", pairs) is None
+            else metric
+            for metric in self.metrics
+        ]
+        return replace(self, metrics=told)
 
     @property
     def runs(self) -> list[AuditedMetric]:

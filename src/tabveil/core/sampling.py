@@ -104,6 +104,13 @@ def surest_rows(people: Indices | None, key: Floats, *keys: Floats | None) -> In
     return np.sort(order[last])
 
 
+def exchanged(table: Table, places: Indices, others: Table) -> Table:
+    """Return the table with these rows in the place of its own, and what is linked to them."""
+    at = np.arange(len(table))
+    at[places] = len(table) + np.arange(len(others))
+    return table.joined(others).take(at)
+
+
 def in_order(table: Table) -> Sample:
     """Put all rows in the order of their content."""
     rows = table.content_order

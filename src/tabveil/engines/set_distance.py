@@ -125,7 +125,7 @@ class ComparedPeople:
         return total * n_asked * n_compared
 
     def distances(self, asked: Indices, people: Indices) -> Iterator[tuple[Indices, dict[Part, Singles]]]:
-        """Compare some people with others: which, and how far in each part (block, people), block by block."""
+        """Compare some people with others: whom, and how far apart in each part, (block, people) each."""
         at_once = max(_AT_ONCE // max(len(people) * 3 * max(len(self.rows), 1), 1), 1)
         placed = {name: _places(starts, people) for name, starts in self.starts.items()}
         for first in range(0, len(asked), at_once):
