@@ -28,6 +28,7 @@ from tabveil.engines.neighbors.shared import expect
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NothingToAsk
+from tabveil.metrics import linked_traces
 from tabveil.metrics.agreement import nearly_copied
 from tabveil.metrics.attacks import MembershipViews
 from tabveil.metrics.black_box import ShadowResult
@@ -40,6 +41,7 @@ from tabveil.metrics.registry import METRICS, Explanation, MetricChoice, contras
 from tabveil.metrics.traces import Trace, Traces, order
 from tabveil.metrics.utility import Utility
 from tabveil.protocols import Metric
+from tabveil.tables.linked.summaries import databases_of
 from tabveil.tables.reading import LoadedTables
 from tabveil.version import __version__
 
@@ -245,8 +247,18 @@ class AuditPlan:
 
 
 def _kinds_of_trace(split: Split, request: AuditRequest) -> dict[str, Callable[[], Trace | None]]:
-    """Return what looks for traces. People of linked tables stand in an order of what they hold."""
-    return {"order": partial(order, split, rng=stream(request.seed, "order"))}
+    """Return what looks for traces, by the title of its step.
+
+    People of linked tables stand in an order of what they hold, so that the order of files tells nothing.
+    """
+    linked = databases_of(split)
+    if linked is None:
+        return {"order": partial(order, split, rng=stream(request.seed, "order"))}
+    if len(split.control) == 0:
+        return {}
+    kinds = {"keys": linked_traces.keys, "sets": linked_traces.sets, "runs": linked_traces.runs}
+    confidence = request.judged_by.confidence
+    return {title: partial(look, linked, confidence=confidence) for title, look in kinds.items()}
 
 
 def _same(checked: ControlCheck) -> ControlCheck:
