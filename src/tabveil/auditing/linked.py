@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from tabveil.auditing.overview import ROLES
 from tabveil.auditing.request import AuditRequest
-from tabveil.core.linked import LinkedSplit, LinkedTables
+from tabveil.core.linked import LinkedSplit
 from tabveil.core.result import DroppedColumn, Input
-from tabveil.core.table import Split, Table
+from tabveil.core.table import Split
 from tabveil.metrics.scales import all_on_one_scale
 from tabveil.tables.linked import LoadedDatabase, load_database
 from tabveil.tables.linked.summaries import people_tables
@@ -30,7 +30,10 @@ def load_people(request: AuditRequest) -> LoadedTables:
     layout = people_layout(
         {name: each.layout for name, each in loaded.tables.items()},
         linked.linkage.person,
-        {summary.column.name: (summary.table, summary.source) for summary in people.summaries},
+        {
+            summary.column.name: (summary.table, summary.source if summary.alike else None)
+            for summary in people.summaries
+        },
     )
     own = loaded.tables.get(linked.linkage.person)
     example = people.summaries[0].column.name
@@ -53,32 +56,21 @@ def _on_one_scale(linked: LinkedSplit) -> tuple[LinkedSplit, list[str], tuple[st
     notes: list[str] = []
     turned: list[str] = []
     for name in linked.linkage.tables:
-        tables = {role: _table(each, name) for role, each in databases.items()}
+        tables = {role: each.table(name) for role, each in databases.items()}
         if len(tables["train"].schema) == 0 or min(len(tables["train"]), len(tables["synthetic"])) == 0:
             continue
         (found,) = all_on_one_scale([Split(**tables)])
         notes += [f"{name}: {note}" for note in found.notes]
         turned += [f"{name}: {column}" for column in found.turned]
         databases = {
-            role: _with_table(each, name, getattr(found.split, role)) for role, each in databases.items()
+            role: each.with_table(name, getattr(found.split, role)) for role, each in databases.items()
         }
     return LinkedSplit(**databases), notes, tuple(turned)
 
 
-def _table(people: LinkedTables, name: str) -> Table:
-    return people.own if name == people.linkage.person else people.linked[name].table
-
-
-def _with_table(people: LinkedTables, name: str, table: Table) -> LinkedTables:
-    if name == people.linkage.person:
-        return replace(people, own=table)
-    rows = replace(people.linked[name], table=table)
-    return replace(people, linked={**people.linked, name: rows})
-
-
 def _inputs(loaded: LoadedDatabase) -> dict[str, Input]:
     """Describe each database as one input: people, the columns of all tables, a digest of all digests."""
-    found = {}
+    found: dict[str, Input] = {}
     for role in ROLES:
         people = getattr(loaded.split, role)
         parts = {name: each.inputs[role] for name, each in loaded.tables.items() if role in each.inputs}

@@ -10,7 +10,6 @@ from tabveil.core.people import LEAST_SHARED
 from tabveil.core.result import Role
 from tabveil.core.storage.plain import Number, PlainData
 from tabveil.core.table import Indices, Split, Table
-from tabveil.core.wording import plural
 from tabveil.tables.linked.summaries import databases_of
 
 ROLES: tuple[Role, ...] = ("train", "control", "synthetic")
@@ -27,7 +26,7 @@ class SetSizes:
 
     role: Role
     rows: int
-    without: int  # people who have none
+    without: int | None  # people who have none
     mean: Number
     quantiles: tuple[int | None, ...]
     shared: int = 0  # rows that belong to several people
@@ -102,7 +101,7 @@ def _linked_tables(linkage: Linkage, databases: Mapping[Role, LinkedTables]) -> 
                 SetSizes(
                     role=role,
                     rows=len(side),
-                    without=int((side.sizes == 0).sum()),
+                    without=_if_shared(int((side.sizes == 0).sum())),
                     mean=float(side.sizes.mean()),
                     quantiles=quantiles(side.sizes),
                     shared=side.n_shared,
@@ -110,6 +109,10 @@ def _linked_tables(linkage: Linkage, databases: Mapping[Role, LinkedTables]) -> 
                 for role, side in sides.items()
             ),
         )
+
+
+def _if_shared(people: int) -> int | None:
+    return people if people == 0 or people >= LEAST_SHARED else None
 
 
 def quantiles(sizes: Indices) -> tuple[int | None, ...]:
@@ -152,22 +155,3 @@ def pairs_of_tables(people: Table) -> tuple[tuple[tuple[str, ...], tuple[str, ..
         tuple(name for one in sets for name in one[1::2]),
     )
     return (*pairs, *([mixed] if all(mixed) and len(sets) > 1 else []))
-
-
-def told(linked: LinkedOverview) -> list[str]:
-    """Draw how tables hang together, a line for each: the deeper, the farther from the person."""
-    lines = []
-    for table in linked.tables:
-        if table.through is None:
-            counts = ", ".join(f"{n:,} in {role}" for role, n in linked.people.items())
-            lines.append(f"{table.name}: a row a person ({counts}), {plural(len(table.columns), 'column')}")
-            continue
-        rows = ", ".join(f"{size.rows:,} in {size.role}{_sizes_told(size.quantiles)}" for size in table.sizes)
-        order = f", in the order of {table.order}" if table.order else ""
-        lines.append(f"{'  ' * table.depth}└ {table.name} by {table.key}{order}: rows {rows}")
-    return lines
-
-
-def _sizes_told(found: tuple[int | None, ...]) -> str:
-    known = [f"{size:,}" for size in found if size is not None]
-    return f" ({' to '.join(dict.fromkeys((known[0], known[-1])))} a person)" if known else ""

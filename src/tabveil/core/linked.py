@@ -293,6 +293,16 @@ class LinkedTables:
             keys=_joined_keys(self.keys, other.keys),
         )
 
+    def table(self, name: str) -> Table:
+        """Return the rows of one table; of the person's own, a row for each."""
+        return self.own if name == self.linkage.person else self.linked[name].table
+
+    def with_table(self, name: str, table: Table) -> Self:
+        """Return the same people with other values in the rows of one table."""
+        if name == self.linkage.person:
+            return replace(self, own=table)
+        return replace(self, linked={**self.linked, name: replace(self.linked[name], table=table)})
+
     def person_hash(self) -> NDArray[np.uint64]:
         """Hash all that each person is (n_people,): equal for people who are equal in every table."""
         return self._person_hash
@@ -309,11 +319,13 @@ class LinkedTables:
 class LinkedPeople:
     """What belongs to the people of a table whose rows sum it up: ``Table.linked``.
 
-    ``origins`` names the columns of that table which are summaries, each with the linked table it sums up.
+    ``origins`` names the columns of that table which are summaries, each with the linked table it sums up;
+    ``sources`` the column there that it is made of, None where it counts rows.
     """
 
     tables: LinkedTables
     origins: Mapping[str, str]
+    sources: Mapping[str, str | None]
 
     def __len__(self) -> int:
         return len(self.tables)

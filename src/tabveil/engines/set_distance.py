@@ -111,7 +111,8 @@ class ComparedPeople:
             rows[name] = _Rows.of(linked.table.take(linked.rows), order, gaps)
             starts[name] = linked.starts
         counts = {
-            name: np.float32(_ranks(each.sizes.astype(np.float64))) for name, each in people.linked.items()
+            name: _ranks(each.sizes.astype(np.float64)).astype(np.float32)
+            for name, each in people.linked.items()
         }
         return cls(n_people=len(people), rows=rows, starts=starts, counts=counts)
 

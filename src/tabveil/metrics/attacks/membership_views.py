@@ -1,7 +1,7 @@
 """Membership in linked tables: is a released person nearer to somebody than others are, in some view?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -96,8 +96,13 @@ class MembershipViews(DealtAttack):
             suspicion[f"{view.name}, calibrated"] = calibrated, None
             if len(suspicion) < 2 * BY_DISTANCE:
                 suspicion[view.name] = -release, others
-        details = {"views": [view.name for view in looked], "attacked": [len(side) for side in attacked]}
-        return self.conclude(attacked, suspicion, rng=rng, details=details)
+        found = self.conclude(attacked, suspicion, rng=rng)
+        label = "" if found.leading is None else found.leading.label
+        leading = max((view.name for view in looked if label.startswith(view.name)), key=len, default=None)
+        details = {"leading_view": leading, "views": [view.name for view in looked]}
+        return replace(
+            found, details={**found.details, **details, "attacked": [len(side) for side in attacked]}
+        )
 
     def _affordable(self, split: Split, linked: LinkedTables) -> int | None:
         """Return how many people of each side are attacked; None are all."""

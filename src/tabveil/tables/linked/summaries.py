@@ -5,12 +5,12 @@ label that most of them have. The sets themselves go along (:attr:`tabveil.core.
 who look at them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tabveil.core.linked import Link, LinkedPeople, LinkedRows, LinkedSplit, LinkedTables, people_behind
+from tabveil.core.linked import Link, LinkedPeople, LinkedRows, LinkedSplit, people_behind
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Schema, Split, Table
 
 MANY_COLUMNS = 8
@@ -21,13 +21,14 @@ MANY_COLUMNS = 8
 class ColumnSummary:
     """One column that sums up linked rows: how many there are, or what is in one of their columns.
 
-    ``source`` is the column whose kind of value it holds, None where it is another kind: a number of rows, of
-    days.
+    ``source`` is the column it is made of, None for a number of rows; ``alike`` says that it holds values of
+    that column, and no others, such as a mean or a number of days.
     """
 
     column: Column
     table: str
     source: str | None
+    alike: bool
     cells: tuple[Floats, Floats, Floats]  # of train, control and synthetic people
 
 
@@ -64,11 +65,12 @@ def people_tables(databases: LinkedSplit) -> PeopleTables:
             taken.add(name)
             found.append(replace(summary, column=replace(summary.column, name=name)))
     origins = {summary.column.name: summary.table for summary in found}
+    sources = {summary.column.name: summary.source for summary in found}
     tables = []
     for at, people in enumerate(roles):
         schema = Schema((*people.own.schema.columns, *(summary.column for summary in found)))
         values = np.column_stack([people.own.values, *(summary.cells[at] for summary in found)])
-        linked = LinkedPeople(tables=people, origins=origins)
+        linked = LinkedPeople(tables=people, origins=origins, sources=sources)
         tables.append(Table(schema=schema, values=values, linked=linked))
     train, control, synthetic = tables
     return PeopleTables(
@@ -84,23 +86,25 @@ def databases_of(split: Split) -> LinkedSplit | None:
     return LinkedSplit(train=train, control=control, synthetic=synthetic)
 
 
-def without_column(databases: LinkedSplit, table: str, column: str) -> LinkedSplit:
-    """Leave one column of one table out of all three databases."""
+def resummed(split: Split, column: str, change: Callable[[Split, str], Split | None]) -> Split | None:
+    """Change the column of a table that a column of people is of, or sums up, and sum people up again.
 
-    def left(rows: Table) -> Table:
-        return rows.select([name for name in rows.schema.names if name != column])
-
-    def changed(people: LinkedTables) -> LinkedTables:
-        if table == people.linkage.person:
-            return replace(people, own=left(people.own))
-        rows = people.linked[table]
-        return replace(people, linked={**people.linked, table: replace(rows, table=left(rows.table))})
-
-    return LinkedSplit(
-        train=changed(databases.train),
-        control=changed(databases.control),
-        synthetic=changed(databases.synthetic),
-    )
+    None where it is of none, as a number of rows, or ``change`` has nothing to do.
+    """
+    databases, linked = databases_of(split), split.train.linked
+    if databases is None or not isinstance(linked, LinkedPeople):
+        return None
+    person = databases.linkage.person
+    table, source = linked.origins.get(column, person), linked.sources.get(column, column)
+    sides = {role: getattr(databases, role) for role in ("train", "control", "synthetic")}
+    rows = {role: people.table(table) for role, people in sides.items()}
+    if source is None or min(len(rows["train"]), len(rows["synthetic"])) == 0:
+        return None
+    found = change(Split(**rows), source)
+    if found is None:
+        return None
+    sides = {role: people.with_table(table, getattr(found, role)) for role, people in sides.items()}
+    return people_tables(LinkedSplit(**sides)).split
 
 
 def _varies(summary: ColumnSummary) -> bool:
@@ -147,7 +151,7 @@ def _of_times(column: Column, link: Link, sides: Sides) -> Iterator[ColumnSummar
     gaps = tuple(_gap(side, column.name) for side in sides)
     longest = max((float(np.nanmax(each)) for each in gaps if not np.isnan(each).all()), default=0.0)
     yield _summary(
-        Numeric(name=f"{link.table}: {column.name}, mean gap", low=0.0, high=longest), link, None, gaps
+        Numeric(name=f"{link.table}: {column.name}, mean gap", low=0.0, high=longest), link, column.name, gaps
     )
 
 
@@ -159,21 +163,25 @@ def _of_all(column: Column, link: Link, sides: Sides, *, extremes: bool) -> Iter
     dates = column.arbitrary_zero  # whose mean is no date
     if not dates:
         mean = replace(column, decimals=None)
-        yield _kept(mean, link, ", mean", [_mean(side, name) for side in sides])
+        yield _kept(mean, link, ", mean", [_mean(side, name) for side in sides], alike=False)
     if extremes or dates:
         yield _kept(column, link, ", least", [_extreme(side, name, np.minimum) for side in sides])
         yield _kept(column, link, ", most", [_extreme(side, name, np.maximum) for side in sides])
 
 
-def _kept(column: Column, link: Link, what: str, cells: list[Floats]) -> ColumnSummary:
-    """Make a summary that holds values of the column."""
+def _kept(
+    column: Column, link: Link, what: str, cells: Sequence[Floats], *, alike: bool = True
+) -> ColumnSummary:
+    """Make a summary of the values of a column."""
     named = replace(column, name=f"{link.table}: {column.name}{what}")
-    return _summary(named, link, column.name, tuple(cells))
+    return replace(_summary(named, link, column.name, cells), alike=alike)
 
 
-def _summary(column: Column, link: Link, source: str | None, cells: tuple[Floats, ...]) -> ColumnSummary:
+def _summary(column: Column, link: Link, source: str | None, cells: Sequence[Floats]) -> ColumnSummary:
     train, control, synthetic = cells
-    return ColumnSummary(column=column, table=link.table, source=source, cells=(train, control, synthetic))
+    return ColumnSummary(
+        column=column, table=link.table, source=source, alike=False, cells=(train, control, synthetic)
+    )
 
 
 def _first(side: LinkedRows) -> Indices:
