@@ -297,6 +297,10 @@ class LinkedTables:
         """Return the rows of one table; of the person's own, a row for each."""
         return self.own if name == self.linkage.person else self.linked[name].table
 
+    def keys_of(self, name: str) -> Keys:
+        """Return the keys of the rows of one table."""
+        return self.keys if name == self.linkage.person else self.linked[name].keys
+
     def with_table(self, name: str, table: Table) -> Self:
         """Return the same people with other values in the rows of one table."""
         if name == self.linkage.person:

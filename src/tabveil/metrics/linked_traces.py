@@ -89,19 +89,23 @@ def _people(split: LinkedSplit) -> tuple[LinkedTables, LinkedTables, LinkedTable
 
 
 def _key_columns(split: LinkedSplit) -> Iterator[tuple[str, str]]:
-    """Return the tables and columns of keys that all three databases have."""
-    person = split.linkage.person
-    for table in split.linkage.tables:
-        held = [people.keys if table == person else people.linked[table].keys for people in _people(split)]
-        yield from ((table, column) for column in sorted(held[0]) if all(column in each for each in held))
+    """Return the tables and columns of keys that all three databases have, where these name their own rows."""
+    linkage = split.linkage
+    for table in (linkage.person, *split.train.linked):
+        held = [people.keys_of(table) for people in _people(split)]
+        led = {link.on for link in linkage.links if link.through == table}
+        borrowed = set() if table == linkage.person else {linkage[table].key} - led
+        for column in sorted(set(held[0]) - borrowed):
+            if all(column in each for each in held):
+                yield table, column
 
 
 def _keys(people: LinkedTables, table: str, column: str) -> _Held:
-    if table == people.linkage.person:
-        whose, what = np.arange(len(people)), people.keys[column]
-    else:
+    what = people.keys_of(table)[column]
+    whose = np.arange(len(people))
+    if table != people.linkage.person:
         rows = people.linked[table]
-        whose, what = rows.whose, rows.keys[column][rows.rows]
+        whose, what = rows.whose, what[rows.rows]
     there = what >= 0
     return _Held(whose=whose[there], what=what[there], n_people=len(people))
 
