@@ -231,8 +231,7 @@ class Table:
 
     ``people`` says whose row each is, where somebody may have several: one number for each person, the same
     in all tables of a split. None means that every row is another person. ``linked`` is what else belongs to
-    each, where every row is a person with rows in linked tables: it follows them, and takes part in what is
-    equal. Some of the columns by themselves have nothing linked to them.
+    people with rows in linked tables: it follows them and takes part in what is equal. Some columns lack it.
     """
 
     schema: Schema

@@ -36,7 +36,7 @@ Part = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Rows:
+class _ComparedRows:
     """Rows of a table as numbers that can be compared."""
 
     numbers: Singles  # (k, n)
@@ -90,17 +90,17 @@ class ComparedPeople:
     """People who can be compared with each other, in all parts of what they are."""
 
     n_people: int
-    rows: Mapping[str, _Rows]  # by table
+    rows: Mapping[str, _ComparedRows]  # by table
     starts: Mapping[str, Indices]  # (n_people + 1,) by table
     counts: Mapping[str, Singles]  # (n_people,) the rank of the number of linked rows, by table
 
     @classmethod
     def of(cls, people: LinkedTables) -> Self:
         """Prepare all people who will be compared: numbers are ranked among them."""
-        rows: dict[str, _Rows] = {}
+        rows: dict[str, _ComparedRows] = {}
         starts: dict[str, Indices] = {}
         if len(people.own.schema):
-            rows[people.linkage.person] = _Rows.of(people.own, None, None)
+            rows[people.linkage.person] = _ComparedRows.of(people.own, None, None)
             starts[people.linkage.person] = np.arange(len(people) + 1)
         for name, linked in people.linked.items():
             if len(linked.table.schema) == 0:
@@ -108,7 +108,7 @@ class ComparedPeople:
             order = people.linkage[name].order
             order = order if order in linked.table.schema.names else None
             gaps = None if order is None else gaps_of(linked, order)
-            rows[name] = _Rows.of(linked.table.take(linked.rows), order, gaps)
+            rows[name] = _ComparedRows.of(linked.table.take(linked.rows), order, gaps)
             starts[name] = linked.starts
         counts = {
             name: _ranks(each.sizes.astype(np.float64)).astype(np.float32)

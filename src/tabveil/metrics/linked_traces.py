@@ -89,7 +89,7 @@ def _people(split: LinkedSplit) -> tuple[LinkedTables, LinkedTables, LinkedTable
 
 
 def _key_columns(split: LinkedSplit) -> Iterator[tuple[str, str]]:
-    """Return the tables and columns of keys that all three databases have, where these name their own rows."""
+    """Return the tables and columns of keys that all three databases have, and that name the table's rows."""
     linkage = split.linkage
     for table in (linkage.person, *split.train.linked):
         held = [people.keys_of(table) for people in _people(split)]

@@ -18,7 +18,7 @@ MANY_COLUMNS = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ColumnSummary:
+class PersonColumn:
     """One column that sums up linked rows: how many there are, or what is in one of their columns.
 
     ``source`` is the column it is made of, None for a number of rows; ``alike`` says that it holds values of
@@ -37,7 +37,7 @@ class PeopleTables:
     """The three tables of an audit, a row for each person, and what its columns were made of."""
 
     split: Split
-    summaries: tuple[ColumnSummary, ...]
+    summaries: tuple[PersonColumn, ...]
 
 
 def people_tables(databases: LinkedSplit) -> PeopleTables:
@@ -54,7 +54,7 @@ def people_tables(databases: LinkedSplit) -> PeopleTables:
     """
     roles = (databases.train, databases.control, databases.synthetic)
     taken = set(databases.train.own.schema.names)
-    found: list[ColumnSummary] = []
+    found: list[PersonColumn] = []
     for link in databases.linkage.links:
         sides = tuple(people.linked[link.table] for people in roles)
         made = [each for each in _of_table(link, sides) if _varies(each)]
@@ -107,7 +107,7 @@ def resummed(split: Split, column: str, change: Callable[[Split, str], Split | N
     return people_tables(LinkedSplit(**sides)).split
 
 
-def _varies(summary: ColumnSummary) -> bool:
+def _varies(summary: PersonColumn) -> bool:
     cells = np.concatenate(summary.cells)
     return len(np.unique(cells)) > 1  # NumPy takes all NaNs for one value
 
@@ -115,7 +115,7 @@ def _varies(summary: ColumnSummary) -> bool:
 Sides = tuple[LinkedRows, ...]
 
 
-def _of_table(link: Link, sides: Sides) -> Iterator[ColumnSummary]:
+def _of_table(link: Link, sides: Sides) -> Iterator[PersonColumn]:
     """Sum up one linked table: the number of rows first."""
     sizes = tuple(side.sizes.astype(np.float64) for side in sides)
     most = max((float(each.max(initial=0.0)) for each in sizes), default=0.0)
@@ -130,7 +130,7 @@ def _of_table(link: Link, sides: Sides) -> Iterator[ColumnSummary]:
         yield from _of_column(column, link, sides, few=few)
 
 
-def _of_column(column: Column, link: Link, sides: Sides, *, few: bool) -> Iterator[ColumnSummary]:
+def _of_column(column: Column, link: Link, sides: Sides, *, few: bool) -> Iterator[PersonColumn]:
     """Sum up a column: by the first and the last event where there is an order, and by all of them."""
     name = column.name
     if name == link.order:
@@ -145,7 +145,7 @@ def _of_column(column: Column, link: Link, sides: Sides, *, few: bool) -> Iterat
         yield from _of_all(column, link, sides, extremes=few and link.order is None)
 
 
-def _of_times(column: Column, link: Link, sides: Sides) -> Iterator[ColumnSummary]:
+def _of_times(column: Column, link: Link, sides: Sides) -> Iterator[PersonColumn]:
     if not isinstance(column, Numeric):
         return
     gaps = tuple(_gap(side, column.name) for side in sides)
@@ -155,7 +155,7 @@ def _of_times(column: Column, link: Link, sides: Sides) -> Iterator[ColumnSummar
     )
 
 
-def _of_all(column: Column, link: Link, sides: Sides, *, extremes: bool) -> Iterator[ColumnSummary]:
+def _of_all(column: Column, link: Link, sides: Sides, *, extremes: bool) -> Iterator[PersonColumn]:
     name = column.name
     if isinstance(column, Categorical):
         yield _kept(column, link, ", commonest", [_commonest(side, name) for side in sides])
@@ -171,15 +171,15 @@ def _of_all(column: Column, link: Link, sides: Sides, *, extremes: bool) -> Iter
 
 def _kept(
     column: Column, link: Link, what: str, cells: Sequence[Floats], *, alike: bool = True
-) -> ColumnSummary:
+) -> PersonColumn:
     """Make a summary of the values of a column."""
     named = replace(column, name=f"{link.table}: {column.name}{what}")
     return replace(_summary(named, link, column.name, cells), alike=alike)
 
 
-def _summary(column: Column, link: Link, source: str | None, cells: Sequence[Floats]) -> ColumnSummary:
+def _summary(column: Column, link: Link, source: str | None, cells: Sequence[Floats]) -> PersonColumn:
     train, control, synthetic = cells
-    return ColumnSummary(
+    return PersonColumn(
         column=column, table=link.table, source=source, alike=False, cells=(train, control, synthetic)
     )
 
