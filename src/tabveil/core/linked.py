@@ -293,6 +293,20 @@ class LinkedTables:
             keys=_joined_keys(self.keys, other.keys),
         )
 
+    def table(self, name: str) -> Table:
+        """Return the rows of one table; of the person's own, a row for each."""
+        return self.own if name == self.linkage.person else self.linked[name].table
+
+    def keys_of(self, name: str) -> Keys:
+        """Return the keys of the rows of one table."""
+        return self.keys if name == self.linkage.person else self.linked[name].keys
+
+    def with_table(self, name: str, table: Table) -> Self:
+        """Return the same people with other values in the rows of one table."""
+        if name == self.linkage.person:
+            return replace(self, own=table)
+        return replace(self, linked={**self.linked, name: replace(self.linked[name], table=table)})
+
     def person_hash(self) -> NDArray[np.uint64]:
         """Hash all that each person is (n_people,): equal for people who are equal in every table."""
         return self._person_hash
@@ -303,6 +317,40 @@ class LinkedTables:
         for place, name in enumerate(sorted(self.linked), 1):
             total += mix_bits(self.linked[name].set_hash() + np.uint64(place))
         return mix_bits(total)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinkedPeople:
+    """What belongs to the people of a table whose rows sum it up: ``Table.linked``.
+
+    ``origins`` names the columns of that table which are summaries, each with the linked table it sums up;
+    ``sources`` the column there that it is made of, None where it counts rows.
+    """
+
+    tables: LinkedTables
+    origins: Mapping[str, str]
+    sources: Mapping[str, str | None]
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def take(self, people: Any) -> Self:  # noqa: ANN401 - places, flags or a slice of them
+        """Keep these people, in this order."""
+        return replace(self, tables=self.tables.take(np.arange(len(self))[people]))
+
+    def joined(self, other: "LinkedPeople") -> Self:
+        """Return the people of both, these first."""
+        return replace(self, tables=self.tables.joined(other.tables))
+
+    def set_hashes(self) -> list[NDArray[np.uint64]]:
+        """Hash what each person has in each linked table, (n_people,) each."""
+        linked = self.tables.linked
+        return [mix_bits(linked[name].set_hash() + np.uint64(at)) for at, name in enumerate(sorted(linked))]
+
+
+def people_behind(table: Table) -> LinkedTables | None:
+    """Return the people whose rows these are, with all that is linked to them; None where nothing is."""
+    return table.linked.tables if isinstance(table.linked, LinkedPeople) else None
 
 
 def _joined_keys(first: Keys, second: Keys) -> Keys:

@@ -6,7 +6,7 @@ from tabveil.auditing.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT, Policy
 from tabveil.auditing.report import Report
 from tabveil.metrics.utility import DOWNSTREAM
 from tabveil.render import black_box
-from tabveil.render.audit import advice, evidence, measures
+from tabveil.render.audit import advice, evidence, linked, measures
 from tabveil.render.audit import view as words
 from tabveil.render.html import laid_out
 from tabveil.render.svg import state_key
@@ -51,6 +51,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None, brief:
         DOWNSTREAM=DOWNSTREAM,
         DROPPED=words.DROPPED,
         EVIDENCE=evidence,
+        LINKED=linked,
         MOST_UNTESTED=words.MOST_UNTESTED,
         NEXT=advice,
         PROPERTIES=measures,

@@ -99,6 +99,27 @@ class Layout:
         return [(column, self.columns[column.name]) for column in table.schema.columns]
 
 
+def people_layout(
+    layouts: Mapping[str, Layout], person: str, made_of: Mapping[str, tuple[str, str | None]]
+) -> Layout:
+    """Return how columns of people stand that are their own, or made of columns of linked tables.
+
+    ``made_of`` says of each column that is made which table and column its values are of; None where they are
+    numbers of another kind.
+    """
+    plain = pa.float64()
+    some = next(iter(layouts.values()))
+    own = layouts.get(person, replace(some, columns={}))
+    columns = dict(own.columns)
+    for name, (table, source) in made_of.items():
+        columns[name] = (
+            ColumnLayout(label=name, kind=Kind.NUMBER, type=plain, plain=plain)
+            if source is None
+            else replace(layouts[table].columns[source], label=name)
+        )
+    return replace(own, columns=columns, csv=None)
+
+
 def to_arrow(table: Table, layout: Layout) -> pa.Table:
     """Return an Arrow table with the types that came in."""
     return to_native(table, replace(layout, library=Library.ARROW))
