@@ -117,5 +117,5 @@ def test_what_does_not_go_together_is_refused_before_anything_is_made(folder, wo
 
 def test_a_schema_is_of_one_table_or_of_linked_ones(folder):
     assert "FILE: is one table" in refused("schema", "all/visits.csv", "--tables", "db.yaml")
-    assert "--data: is missing" in refused("schema")
+    assert "FILE: is missing" in refused("schema")
     assert "--data: goes with --metadata" in refused("schema", "--data", "all")

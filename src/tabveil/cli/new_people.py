@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from tabveil.cli import databases
-from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ def write_new_people(
 
     ``command`` names the database again, in an audit.
     """
+    from tabveil.cli.progress import progress_shown
     from tabveil.core.workers import working
     from tabveil.errors import ParameterError
     from tabveil.tables.linked.folders import places_in

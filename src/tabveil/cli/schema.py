@@ -33,6 +33,8 @@ def schema(
         raise ParameterError("FILE", "is one table; linked tables are named by --tables or --metadata alone.")
     if file is None and data is not None and metadata is None:
         raise ParameterError("--data", "goes with --metadata; one table is named without it.")
+    if file is None and tables is None and metadata is None:
+        raise ParameterError("FILE", "is missing: name a table; linked tables by --tables.")
     if out is not None:
         files.writable("--out", out, force=force, not_over=read)
     if file is not None:
