@@ -10,8 +10,23 @@ from rich.markup import escape
 from rich.text import Text
 from typer.core import TyperCommand
 
+from tabveil.cli import databases
 from tabveil.cli.files import refuse_folder, rows_file
-from tabveil.cli.options import Force, Missing, Out, Save, Schema, Seed, Settings, Threads, option
+from tabveil.cli.new_people import write_new_people
+from tabveil.cli.options import (
+    Force,
+    Metadata,
+    Missing,
+    Out,
+    PersonTable,
+    Save,
+    Schema,
+    Seed,
+    Settings,
+    Tables,
+    Threads,
+    option,
+)
 from tabveil.cli.screen import LOUD, Screen
 from tabveil.cli.steps import tell_step
 from tabveil.errors import ParameterError
@@ -29,8 +44,12 @@ _EXAMPLES = (
     "[cyan]tabveil synthesize --data t.csv --generator copy --set noise=0.1 --out s.csv[/]\n\n"
     "[cyan]tabveil synthesize --data t.csv --schema schema.yaml --missing '?' --out s.csv[/]\n\n"
     "[cyan]tabveil synthesize --data train.csv --control control.csv --out out.csv[/]\n\n"
-    "[cyan]tabveil synthesize --data train.csv --config pipeline.yaml --out out.csv[/]"
+    "[cyan]tabveil synthesize --data train.csv --config pipeline.yaml --out out.csv[/]\n\n"
+    "[cyan]tabveil synthesize --tables split/db.yaml --out split/synthetic[/]"
 )
+
+
+_NOT_LINKED = "schemas stand in the database file, and an audit of people is a command of its own."
 
 
 class Teaching(TyperCommand):
@@ -44,8 +63,14 @@ class Teaching(TyperCommand):
 
 def synthesize(
     *,
-    data: Annotated[Path, option("FILE", "The real rows to learn from.")],
-    out: Out,
+    data: Annotated[Path | None, option("FILE", "The real rows to learn from.")] = None,
+    tables: Tables = None,
+    metadata: Metadata = None,
+    person_table: PersonTable = None,
+    out: Annotated[
+        Path,
+        option("FILE", "Where to write the rows (.csv, .parquet, .feather ...); of linked tables a folder."),
+    ],
     generator: Annotated[str | None, option("NAME", "How to learn; see below. If left out: trees.")] = None,
     config: Annotated[
         Path | None,
@@ -55,7 +80,10 @@ def synthesize(
             "before and after (deduplicate, pseudonymize, filter); what is given here replaces what it says.",
         ),
     ] = None,
-    rows: Annotated[int | None, option("N", "How many rows to draw; as many as the data.", min=1)] = None,
+    rows: Annotated[
+        int | None,
+        option("N", "How many rows to draw, of linked tables how many people; as many as the data.", min=1),
+    ] = None,
     settings: Settings = None,
     seed: Annotated[
         int | None,
@@ -92,7 +120,26 @@ def synthesize(
     save: Save = None,
     force: Force = False,
 ) -> int:
-    """Learn a file and write rows."""
+    """Learn a file and write rows, or linked tables and write people."""
+    database = databases.asked_database(tables, metadata, person_table, data)
+    if database is not None:
+        databases.refuse(_NOT_LINKED, config=config, schema=schema, save=save, control=control, policy=policy)
+        return write_new_people(
+            database,
+            out,
+            [tables, metadata],
+            command=databases.audit_command(tables, metadata, person_table, data),
+            generator=generator or "trees",
+            settings=read_settings(settings or ()),
+            n_people=rows,
+            seed=seed,
+            missing=tuple(missing or ()),
+            rare_labels=rare_labels or "pool",
+            identifiers=identifiers or "fresh",
+            threads=threads,
+            force=force,
+        )
+    assert data is not None
     from tabveil.auditing.verdict import EXIT_CODES
     from tabveil.cli.progress import progress_shown
     from tabveil.core.workers import working
@@ -354,7 +401,8 @@ def register(app: typer.Typer) -> None:
         help="Learn a table and write new rows that look like it.\n\n"
         "The rows have the columns, types and formats of the data. They can still reveal data of the people "
         "behind them: audit them before you release them. Hold back rows with [bold]tabveil split[/] first "
-        "and name them with --control: the rows are then audited before they are written. "
+        "and name them with --control: the rows are then audited before they are written. Of linked tables "
+        "([bold]--tables[/]) people are drawn with all their rows. "
         "Ctrl-C while a network is trained keeps its best state up to then.",
         epilog=_EXAMPLES,
     )(synthesize)

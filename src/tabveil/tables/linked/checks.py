@@ -10,7 +10,7 @@ import numpy as np
 from tabveil.core.check import listed, nearest, quoted
 from tabveil.core.linked import Link, Linkage
 from tabveil.core.people import Flags
-from tabveil.core.table import Categorical, Table
+from tabveil.core.table import Categorical, Schema, Table
 from tabveil.core.wording import plural, verb
 from tabveil.errors import SchemaError
 from tabveil.tables.linked.database_file import Database
@@ -60,23 +60,12 @@ def require_order(link: Link, tables: Mapping[str, Table], loaded: LoadedTables 
     """Refuse to order rows by what has no order; say how many rows do not tell their place."""
     if link.order is None:
         return []
-    names = () if loaded is None else loaded.split.schema.names
-    if link.order not in names:
-        close = nearest(link.order, names)
-        hint = f"Did you mean {quoted(close)}?" if close else ""
-        raise SchemaError(link.table, f"there is no column {quoted(link.order)} to order by.", hint=hint)
-    assert loaded is not None
-    column, written = loaded.split.schema[link.order], loaded.written
-    if written is not None and link.order in written.schema.names:
-        words = written.schema[link.order]
-        column = words if isinstance(words, Categorical) and words.holds == "text" else column
-    if isinstance(column, Categorical) and not column.ordered:
-        what = "text" if column.holds == "text" else "categories"
-        raise SchemaError(
-            link.table,
-            f"column {quoted(link.order)} holds {what}, which have no order; order by numbers, dates or an "
-            "ordered category.",
-        )
+    schema = Schema(()) if loaded is None else loaded.split.schema
+    if loaded is not None and loaded.written is not None and link.order in loaded.written.schema.names:
+        words = loaded.written.schema[link.order]
+        if isinstance(words, Categorical) and words.holds == "text":
+            schema = loaded.written.schema
+    require_ordered(link.table, link.order, schema)
     unknown = {role: int(np.isnan(each.column(link.order)).sum()) for role, each in tables.items()}
     return [
         f"{link.table} of {role}: {plural(n, 'row')} {verb(n, 'has', 'have')} no {quoted(link.order)} and "
@@ -84,6 +73,22 @@ def require_order(link: Link, tables: Mapping[str, Table], loaded: LoadedTables 
         for role, n in unknown.items()
         if n
     ]
+
+
+def require_ordered(table: str, order: str, schema: Schema) -> None:
+    """Refuse to order rows by a column that is not there, or that has no order."""
+    if order not in schema.names:
+        close = nearest(order, schema.names)
+        hint = f"Did you mean {quoted(close)}?" if close else ""
+        raise SchemaError(table, f"there is no column {quoted(order)} to order by.", hint=hint)
+    column = schema[order]
+    if isinstance(column, Categorical) and not column.ordered:
+        what = "text" if column.holds == "text" else "categories"
+        raise SchemaError(
+            table,
+            f"column {quoted(order)} holds {what}, which have no order; order by numbers, dates or an "
+            "ordered category.",
+        )
 
 
 def new_people(keys: Mapping[str, DatabaseKeys]) -> Flags:

@@ -60,6 +60,18 @@ class LinkedEntry(Strict):
     def _is_mapping(cls, value: Any) -> Any:  # noqa: ANN401 - YAML
         return _require_mapping(value, "{key: client}")
 
+    @classmethod
+    def of(cls, link: Link, person: PersonEntry) -> Self:
+        """Return what a file says of a link, without what is understood."""
+        through = None if link.through == person.table else link.through
+        usual = person.key if through is None else link.key
+        on = None if link.on == usual else link.on
+        return cls(key=link.key, through=through, on=on, order=link.order, id=link.id)
+
+    def said(self) -> dict[str, str]:
+        """Return it as plain data."""
+        return self.model_dump(exclude_none=True)
+
     def link(self, table: str, person: PersonEntry) -> Link:
         """Return the link with what was left to be understood."""
         through = self.through or person.table
@@ -136,6 +148,28 @@ class Database:
             if table not in tables and column not in linkage.keys(table):
                 schemas[table] = schemas.get(table, SchemaFile()).without([column])
         return replace(self, linkage=linkage, schemas=schemas)
+
+    def to_file(self, **given: str) -> dict[str, Any]:
+        """Return what a file of it says; ``given`` are the places of its databases, by role."""
+        person = PersonEntry(table=self.linkage.person, key=self.linkage.key)
+        linked = {link.table: LinkedEntry.of(link, person).said() for link in self.linkage.links}
+        schemas = {name: plain_schema(said) for name, said in self.schemas.items()}
+        told = {name: said for name, said in schemas.items() if said}
+        return {
+            "person": person.model_dump(),
+            "linked": linked,
+            **({"schemas": told} if told else {}),
+            **given,
+        }
+
+
+def plain_schema(said: SchemaFile) -> dict[str, Any]:
+    """Return what a schema says as plain data, as briefly as it can be said."""
+    data = said.model_dump(exclude_defaults=True)
+    for name, entry in data.get("columns", {}).items():
+        if set(entry) == {"type"}:
+            data["columns"][name] = entry["type"]
+    return data
 
 
 def read_database(

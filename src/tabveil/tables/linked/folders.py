@@ -16,7 +16,7 @@ _ENDINGS = (*TEXT, *PARQUET, *ARROW, *SHEETS, *(f"{ending}.gz" for ending in TEX
 
 def tables_of(given: Any, tables: Sequence[str], role: str) -> dict[str, Source]:  # noqa: ANN401 - see above
     """Read these tables of a database; what else lies there is left alone."""
-    places = given if isinstance(given, Mapping) else _files(given, role)
+    places = places_in(given, role)
     found = {}
     for table in tables:
         if table not in places:
@@ -33,8 +33,12 @@ def tables_of(given: Any, tables: Sequence[str], role: str) -> dict[str, Source]
 
 def others_in(given: Any, tables: Sequence[str], role: str) -> tuple[str, ...]:  # noqa: ANN401 - see above
     """Return the tables that lie in a database and that nobody named."""
-    places = given if isinstance(given, Mapping) else _files(given, role)
-    return tuple(sorted(str(name) for name in places if name not in tables))
+    return tuple(sorted(str(name) for name in places_in(given, role) if name not in tables))
+
+
+def places_in(given: Any, role: str) -> Mapping[str, Any]:  # noqa: ANN401 - see above
+    """Return where each table of a database is: a path, or the table itself."""
+    return given if isinstance(given, Mapping) else _files(given, role)
 
 
 def _files(folder: Any, role: str) -> dict[str, Path]:  # noqa: ANN401 - whatever was given for a folder

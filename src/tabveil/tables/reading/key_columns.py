@@ -4,12 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tabveil.core.table import Indices, Numeric
 from tabveil.tables.reading.encode import encode
 from tabveil.tables.reading.files import Source
 from tabveil.tables.reading.infer import Declaration
 from tabveil.tables.reading.raw_column import Kind, piece_of
+
+
+def different_keys(source: Source, name: str) -> list[object]:
+    """Return the different cells of a key column as they stand there."""
+    found: list[object] = pc.unique(source.column(name)).to_pylist()
+    return found
 
 
 def number_keys(columns: Sequence[tuple[Source, str]], missing: Sequence[str] = ()) -> list[Indices]:

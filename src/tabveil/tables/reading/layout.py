@@ -72,6 +72,13 @@ class ColumnLayout:
     blank: Any = None  # the missing value of a pandas object column
 
 
+def plain_place(column: Column) -> ColumnLayout:
+    """Return how a column of labels or whole numbers stands that no table had: as text, or in 64 bits."""
+    number = isinstance(column, Numeric)
+    kind, plain = (Kind.NUMBER, pa.int64()) if number else (Kind.LABELS, pa.large_string())
+    return ColumnLayout(label=column.name, kind=kind, type=plain, plain=plain)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layout:
     """How a table stood where it came from."""
