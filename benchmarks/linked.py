@@ -18,11 +18,13 @@ from tabveil.auditing.overview import pairs_of_tables
 from tabveil.core.linked import LinkedSplit, LinkedTables
 from tabveil.core.rng import stream
 from tabveil.core.table import Numeric, Split, Table
+from tabveil.metrics.agreement import nearly_copied
 from tabveil.metrics.attacks import Linkability, MembershipViews
 from tabveil.metrics.attacks.membership_views import relatives
 from tabveil.metrics.control.copies import copies
+from tabveil.metrics.linked_traces import runs, sets
 from tabveil.tables.linked import load_database
-from tabveil.tables.linked.summaries import people_tables
+from tabveil.tables.linked.summaries import databases_of, people_tables
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 PAGE = Path(__file__).parent / "linked.md"
@@ -155,17 +157,20 @@ CASES: Mapping[str, Callable[[LinkedSplit, Generator], LinkedSplit]] = {
 
 
 def ask(split: Split, seen: Seen, rng: Generator) -> None:
-    """Ask two attacks and the count of copies, and keep what they say."""
+    """Ask two attacks, the count of copies and three traces, and keep what they say."""
     start = time.process_time()
     views = MembershipViews()(split, rng=rng)
     linkability = Linkability(auxiliary=pairs_of_tables(split.train))(split, rng=rng)
     counted = copies(split, rng=rng)
+    linked = databases_of(split)
+    traces = [nearly_copied(split, confidence=0.95, rng=rng), sets(linked), runs(linked)]
     seen.seconds += time.process_time() - start
     seen.views.append(views.gain.value)
     seen.linked.append(linkability.gain.value)
     seen.copied.append(counted.share.value)
     seen.seen_by_views.append(views.p_value <= LEVEL)
-    p_values = (views.p_value, linkability.p_value, counted.p_value)
+    p_values = [views.p_value, linkability.p_value, counted.p_value, counted.proven_p]
+    p_values += [trace.p_value for trace in traces if trace is not None]
     seen.seen.append(min(p_values) <= LEVEL)
     seen.leads.append(views.leading.label.split(", ")[0])
 
@@ -206,7 +211,13 @@ def main() -> None:
         "and release from the same database. The release holds people whom nobody learned from, but "
         "for those that are planted. Means of gains (shares of all people, of copies: of the release) over "
         f"draws; a leak is seen where a p-value is at most {LEVEL:g}, about the level of a whole audit. "
-        "Linkability is asked with each table against the others.\n\n" + head + "\n".join(lines) + "\n",
+        "Linkability is asked with each table against the others. “Seen” counts these, copies, rows that are "
+        "copied but for a column or two, whole sets and runs; keys are new, and a whole audit has more "
+        "attacks. In bank_1999 twelve pairs of clients are equal in all that is there, so that a few copies "
+        "are chance; in diabetes130 the own rows (race, gender, age, payer, specialty) tell of nobody.\n\n"
+        + head
+        + "\n".join(lines)
+        + "\n",
         encoding="utf-8",
     )
 
