@@ -233,3 +233,34 @@ def test_no_row_of_few_people_is_told_of():
     for sizes in report.linked.tables[1].sizes:
         assert sizes.quantiles == (None, None, None)
         assert sizes.without in {None, 0}
+
+
+def keys_alone(tables):
+    return {name: table[["patient"]] for name, table in tables.items()}
+
+
+def test_tables_of_keys_alone_have_nothing_to_compare():
+    with pytest.raises(TabveilError, match="no table has a column beside its keys"):
+        tabveil.audit(*(keys_alone(clinic(30, seed=seed)) for seed in (1, 3, 2)), tables=CLINIC_UNORDERED)
+
+
+CLINIC_UNORDERED = {**CLINIC, "linked": {"visits": {"key": "patient"}}}
+
+
+@pytest.mark.parametrize("without", ["patients", "visits"])
+def test_a_table_may_have_keys_alone(without):
+    def stripped(seed):
+        tables = clinic(60, seed=seed)
+        return {**tables, without: tables[without][["patient"]]}
+
+    report = tabveil.audit(
+        stripped(1),
+        stripped(3),
+        stripped(2),
+        tables=CLINIC_UNORDERED,
+        metrics=["membership_views", "linkability"],
+        advice=False,
+    )
+    assert not report.skipped
+    assert not report.copies.seen(0.05)
+    assert "Linked tables" in tabveil.html_page(report)

@@ -8,6 +8,7 @@ from tabveil.auditing.request import AuditRequest
 from tabveil.core.linked import LinkedSplit
 from tabveil.core.result import DroppedColumn, Input
 from tabveil.core.table import Split
+from tabveil.errors import SchemaError
 from tabveil.metrics.scales import all_on_one_scale
 from tabveil.tables.linked import LoadedDatabase, load_database
 from tabveil.tables.linked.summaries import people_tables
@@ -25,6 +26,8 @@ def load_people(request: AuditRequest) -> LoadedTables:
     database = request.database
     assert database is not None, "somebody named linked tables"
     loaded = load_database(database, missing=request.missing, drop_identifiers=request.drop_identifiers)
+    if not loaded.tables:
+        raise SchemaError("database", "no table has a column beside its keys; there is nothing to compare.")
     linked, notes, turned = _on_one_scale(loaded.split)
     people = people_tables(linked)
     layout = people_layout(

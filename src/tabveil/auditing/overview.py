@@ -29,7 +29,7 @@ class SetSizes:
     without: int | None  # people who have none
     mean: Number
     quantiles: tuple[int | None, ...]
-    shared: int = 0  # rows that belong to several people
+    shared: int | None = 0  # rows that belong to several people
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,15 +104,15 @@ def _linked_tables(linkage: Linkage, databases: Mapping[Role, LinkedTables]) -> 
                     without=_if_shared(int((side.sizes == 0).sum())),
                     mean=float(side.sizes.mean()),
                     quantiles=quantiles(side.sizes),
-                    shared=side.n_shared,
+                    shared=_if_shared(side.n_shared),
                 )
                 for role, side in sides.items()
             ),
         )
 
 
-def _if_shared(people: int) -> int | None:
-    return people if people == 0 or people >= LEAST_SHARED else None
+def _if_shared(count: int) -> int | None:
+    return count if count == 0 or count >= LEAST_SHARED else None
 
 
 def quantiles(sizes: Indices) -> tuple[int | None, ...]:
@@ -123,7 +123,7 @@ def quantiles(sizes: Indices) -> tuple[int | None, ...]:
     """
     return tuple(
         int(np.quantile(sizes, q, method="inverted_cdf"))
-        if min(q, 1 - q) * len(sizes) >= LEAST_SHARED
+        if round(min(q, 1 - q) * len(sizes), 6) >= LEAST_SHARED
         else None
         for q in QUANTILES
     )

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from tabveil.core.linked import LinkedTables, people_behind
-from tabveil.core.result import Result
+from tabveil.core.result import Result, Threat
 from tabveil.core.table import Floats, Indices, Split
 from tabveil.engines.set_distance import ComparedPeople, PeopleView, views
 from tabveil.errors import NothingToAsk
@@ -61,8 +61,8 @@ class MembershipViews(DealtAttack):
     names the first 5, 6, 7, 9, … people, down to a tenth of all, then a quarter and a half: ``attack`` is the
     share of training people named, ``control`` and ``baseline`` that of other people, ``risk`` is ``(attack −
     control) / (1 − control)``. The headline is the reading with the largest lower bound of its gain, over all
-    views, in intervals that hold for all of them together, by the same deals of the labels (max-T). So the
-    choice of a view is paid for.
+    views, in intervals that hold for all of them together, by the same deals of the labels (max-T): the
+    more views, the wider.
 
     Where people have so many rows that comparing them all would take more than minutes, people are drawn to
     be attacked; they are looked for in the whole release.
@@ -103,6 +103,11 @@ class MembershipViews(DealtAttack):
         return replace(
             found, details={**found.details, **details, "attacked": [len(side) for side in attacked]}
         )
+
+    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
+        """Describe somebody who asks whether a person's data were trained on."""
+        knows = "the person's own row and all of their linked rows, and a sample of the same population"
+        return Threat(knows=knows, wants="whether the person's data were trained on")
 
     def _affordable(self, split: Split, linked: LinkedTables) -> int | None:
         """Return how many people of each side are attacked; None are all."""

@@ -80,10 +80,14 @@ def _sizes(table: str, found: SetSizes) -> SizesRow:
         table=name(table),
         role=found.role,
         rows=f"{found.rows:,}",
-        without=UNKNOWN if found.without is None else f"{found.without:,}",
-        quantiles=tuple(UNKNOWN if size is None else f"{size:,}" for size in found.quantiles),
-        shared=f"{found.shared:,}",
+        without=_known(found.without),
+        quantiles=tuple(map(_known, found.quantiles)),
+        shared=_known(found.shared),
     )
+
+
+def _known(count: int | None) -> str:
+    return UNKNOWN if count is None else f"{count:,}"
 
 
 def quantile_titles() -> list[str]:
