@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from typing import get_args
 
 import numpy as np
@@ -20,6 +20,7 @@ from supplies.asked_metrics import (
     tables,
     words,
 )
+from supplies.linked_people import databases
 from supplies.populations import population, split
 from supplies.strategies import splits
 
@@ -29,10 +30,11 @@ from tabveil.core.table import Split
 from tabveil.core.workers import working
 from tabveil.engines.neighbors import Space
 from tabveil.errors import ParameterError
-from tabveil.metrics.attacks import ATTACKS, DomiasFlow, Linkability
+from tabveil.metrics.attacks import ATTACKS, DomiasFlow, Linkability, MembershipViews
 from tabveil.metrics.indicators import INDICATORS
 from tabveil.metrics.properties import PROPERTIES
 from tabveil.metrics.registry import described, explain
+from tabveil.tables.linked.summaries import people_tables
 
 EVERY = (*INDICATORS, *ATTACKS, *PROPERTIES)
 METRICS = tuple(kind for kind in EVERY if kind.cost != "training")
@@ -314,6 +316,9 @@ def fresh_and_copied(kind):
         )
     else:
         metric, sizes, times = made(kind), (120, 120, 120), 1
+    if kind is MembershipViews:
+        fresh = people_tables(databases(150)).split
+        return metric, fresh, replace(fresh, synthetic=fresh.train)
     fresh = words(sizes, seed=5) if kind.reads_words else population("mixed", sizes, seed=5)
     repeated = np.repeat(fresh.train.values, times, axis=0)
     return metric, fresh, split(fresh.schema, fresh.train.values, fresh.control.values, repeated)

@@ -48,6 +48,7 @@ LIBRARIES = {
     # Where a user's file is read, and where dataclasses are stored.
     "pydantic": re.compile(
         r"(core\.(settings\.yaml_files|storage\.plain)|auditing\.(attackers|request|policy)|tables\.reading\.declare"
+        r"|tables\.linked\.database_file"
         r"|workflows\.(benchmark\.study|tuning\.search))$"
     ),
     "yaml": re.compile(r"(core\.settings\.yaml_files|tables\.reading\.describe)$"),

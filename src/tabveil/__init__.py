@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from tabveil.render.comparison.side_by_side import compare
     from tabveil.synthesis.generators import load_model
     from tabveil.tables.holdout import split
+    from tabveil.tables.linked.dealing import split_tables
+    from tabveil.tables.linked.describing import describe_tables
     from tabveil.tables.reading import load_split
     from tabveil.workflows.anonymizing import Anonymized, anonymize, hierarchies, quasi_identifiers
     from tabveil.workflows.black_box import attack
+    from tabveil.workflows.databases import synthesize_tables
     from tabveil.workflows.epsilon import audit_epsilon
     from tabveil.workflows.perturbing import Perturbed, perturb
     from tabveil.workflows.pipeline import PipelineReport
@@ -60,6 +63,7 @@ __all__ = [
     "compare",
     "datasets",
     "deduplicate",
+    "describe_tables",
     "errors",
     "filter",
     "hierarchies",
@@ -73,7 +77,9 @@ __all__ = [
     "quasi_identifiers",
     "sample",
     "split",
+    "split_tables",
     "synthesize",
+    "synthesize_tables",
     "tune",
     "vulnerable",
 ]
@@ -114,7 +120,10 @@ _HOMES = {
     "pseudonymize": ("tabveil.workflows.pseudonyms", "pseudonymize"),
     "sample": ("tabveil.workflows.synthesizing", "sample"),
     "split": ("tabveil.tables.holdout", "split"),
+    "describe_tables": ("tabveil.tables.linked.describing", "describe_tables"),
+    "split_tables": ("tabveil.tables.linked.dealing", "split_tables"),
     "synthesize": ("tabveil.workflows.synthesizing", "synthesize"),
+    "synthesize_tables": ("tabveil.workflows.databases", "synthesize_tables"),
     "vulnerable": ("tabveil.metrics.outlying", "vulnerable"),
 }
 

@@ -2,8 +2,8 @@
 
 The people of :func:`hospital` do not exist; their table is as awkward as a real one: mixed types, dates, a
 long tail of codes, skewed numbers, rare values, values missing for a reason, columns that depend on others.
-Nor do those of :func:`letters`, who have names, addresses and texts about them, and those of :func:`visits`,
-who come several times.
+Nor do those of :func:`letters`, who have names, addresses and texts about them, those of :func:`visits`, who
+come several times, and those of :func:`clinic`, whose visits stand in a table of their own.
 """
 
 from dataclasses import dataclass
@@ -330,6 +330,7 @@ _TOWNS = tuple(
     f"{first}{last}" for first in ("Al", "Bor", "Cam", "Dun", "Ost") for last in ("by", "ford", "heim")
 )
 _MOST_VISITS = 12
+_LOYAL = 0.7  # the share of visits to a patient's own ward
 
 
 def visits(n_people: int, *, seed: int) -> DataFrame:
@@ -362,3 +363,55 @@ def visits(n_people: int, *, seed: int) -> DataFrame:
             "cost": np.round(rng.lognormal(6.5, 0.5, len(who)) * (1 + days)).astype(np.int64),
         }
     )
+
+
+def clinic(n_people: int, *, seed: int) -> dict[str, DataFrame]:
+    """Invent patients with their visits, as two linked tables: a few never come; the same seed, the same.
+
+    What a patient is shows in the visits: the sick come often, to the ward of their illness, and cost more;
+    days between visits are a patient's own habit. Nobody is a patient under two seeds.
+
+    >>> tables = clinic(200, seed=1)
+    >>> [table.columns.tolist() for table in tables.values()]
+    [['patient', 'born', 'sex', 'town', 'weight'], ['patient', 'day', 'ward', 'days', 'cost']]
+    >>> len(tables["patients"]), tables["visits"]["patient"].nunique() < 200 < len(tables["visits"])
+    (200, True)
+    """
+    check.at_least("clinic", "n_people", n_people, 1)
+    check.at_least("clinic", "seed", seed, 0)
+    rng = stream(seed, "clinic")
+    patient = np.array([f"P{number:015x}" for number in rng.integers(2**60, size=n_people).tolist()])
+    born = rng.integers(1930, 2006, n_people)
+    sick = rng.gamma(2.0, 0.5, n_people) * (1 + (1980 - born) / 100)
+    times = np.minimum(rng.poisson(3.5 * sick), _MOST_VISITS)
+    who = np.repeat(np.arange(n_people), times)
+    first = rng.integers(0, _DAYS_IN_YEAR, n_people)
+    pause = rng.gamma(3.0, 12.0, n_people)[who] * rng.uniform(0.7, 1.3, len(who)) + 1
+    begins = np.cumsum(times) - times
+    passed = np.cumsum(np.append(0.0, pause))
+    day = first[who] + (passed[:-1] - passed[begins][who]).astype(np.int64)
+    wards = np.array(["surgery", "cardiology", "neurology", "trauma"])
+    ward = np.where(
+        rng.random(len(who)) < _LOYAL, rng.integers(0, 4, n_people)[who], rng.integers(0, 4, len(who))
+    )
+    days = rng.poisson(2 * sick[who])
+    return {
+        "patients": from_columns(
+            {
+                "patient": patient,
+                "born": born,
+                "sex": rng.choice(["female", "male"], n_people),
+                "town": rng.choice(_TOWNS, n_people),
+                "weight": np.round(rng.normal(75, 13, n_people), 1),
+            }
+        ),
+        "visits": from_columns(
+            {
+                "patient": patient[who],
+                "day": np.datetime64("2024-01-01", "s") + day.astype("timedelta64[D]"),
+                "ward": wards[ward],
+                "days": days,
+                "cost": np.round(rng.lognormal(5.5, 0.4, len(who)) * (1 + days)).astype(np.int64),
+            }
+        ),
+    }

@@ -74,6 +74,7 @@ def test_what_runs_by_default_is_all_that_needs_nothing():
         "membership_influence",
         "membership_ratio",
         "membership_trees",
+        "membership_views",
         "singling_out_contrastive",
     }
     assert set(defaults()) - set(defaults(quick=True)) == {"ml_inference", "neighbor_vote", "domias_kde"}

@@ -15,7 +15,7 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Split
 from tabveil.engines.representation import Contrastive, Mixed
 from tabveil.errors import NotApplicable
-from tabveil.metrics.attacks import ATTACKS
+from tabveil.metrics.attacks import ATTACKS, MembershipViews
 from tabveil.metrics.attacks.calibrated import MembershipCalibrated
 from tabveil.metrics.attacks.domias.density_ratios import DomiasKde
 from tabveil.metrics.attacks.gtcap.attribution import Attribution
@@ -28,7 +28,13 @@ from tabveil.metrics.attacks.singling_out.descriptions import DescriptionAttack
 from tabveil.metrics.registry import contrastive
 
 EVERY = (
-    *(kind() for kind in ATTACKS if kind.cost != "training" and not getattr(kind, "extra", "")),
+    *(
+        kind()
+        for kind in ATTACKS
+        if kind.cost != "training"
+        and not getattr(kind, "extra", "")
+        and kind is not MembershipViews  # a row of linked tables is a person
+    ),
     Inference(calibrated=True),
     Linkability(calibrated=True),
     DomiasKde(tested="outliers"),

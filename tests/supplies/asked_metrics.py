@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from supplies.linked_people import databases, leaky
 from supplies.populations import population
 from supplies.words_of_people import names, split_of, texts
 from tabveil.core.rng import stream
@@ -13,6 +14,7 @@ from tabveil.core.table import Split
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NotApplicable
 from tabveil.metrics.registry import contrastive
+from tabveil.tables.linked.summaries import people_tables
 
 TINY = Contrastive(width=16, layers=1, dimension=8, epochs=2, batch_size=64)
 on_tables = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -43,6 +45,8 @@ def as_text(found):
 
 
 def tables(kind):
+    if kind.name == "membership_views":
+        return people_tables(leaky(databases(80), 20)).split
     if kind.reads_words:
         return words((90, 60, 80), leak=0.3, seed=4)
     return population("mixed", (90, 60, 80), leak=0.3, seed=4)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from tabveil.auditing.linked import load_people
 from tabveil.auditing.plan import AuditPlan
 from tabveil.auditing.report import Report
 from tabveil.auditing.request import AuditRequest
@@ -31,10 +32,13 @@ Name = TypeVar("Name", bound=str)
 
 
 def audit(
-    train: Any,  # noqa: ANN401 - a path or a table of any dataframe library
-    synthetic: Any,  # noqa: ANN401 - likewise
+    train: Any = None,  # noqa: ANN401 - a path or a table of any dataframe library, or several by name
+    synthetic: Any = None,  # noqa: ANN401 - likewise
     control: Any = None,  # noqa: ANN401 - likewise
     *,
+    tables: Any = None,  # noqa: ANN401 - a path or plain data
+    metadata: Any = None,  # noqa: ANN401 - a path or plain data
+    person_table: str | None = None,
     title: str = "",
     metrics: str | Metric | Iterable[str | Metric | type[Metric]] | None = None,
     quick: bool = False,
@@ -83,6 +87,13 @@ def audit(
         The rows to be released.
     control
         Real rows the generator never saw. Without them little can be concluded, and the report says so.
+    tables
+        A file or mapping that says how linked tables hang together, and whose rows are people
+        (:func:`tabveil.tables.linked.read_database`). Then the three are databases: folders with one file a
+        table, or mappings of names to tables; the file may name them itself. People are attacked and counted,
+        each with all rows that belong to them.
+    metadata, person_table
+        SDV's metadata of several tables in the place of ``tables``, and the table whose rows are people.
     title
         What the report is called: the release, its data, the organization that answers for it. The name of
         the released file if left out.
@@ -191,6 +202,9 @@ def audit(
 
 def load(request: AuditRequest) -> LoadedTables:
     """Read the tables that a request names, and bring the release to the scale of the real rows."""
+    if request.database is not None:
+        loaded = load_people(request)
+        return replace(loaded, drawn=_drawn(request, loaded.split))
     return load_all(request, {"synthetic": request.synthetic})["synthetic"]
 
 
@@ -249,6 +263,7 @@ def conduct(
             tell("reading the tables", 0.0)
             loaded = load(request)
         keep(loaded, loaded.split, loaded.given)
+        plan = plan.knowing(loaded)
         check.known_names("audit", "column", request.columns(), loaded.split.schema.names)
         _warn_of_columns(plan, len(loaded.split.schema))
         steps = plan.steps(loaded)

@@ -9,6 +9,7 @@ from tabveil.core.table import Categorical, Floats, Numeric, Schema, Split, Tabl
 from tabveil.core.wording import plural
 from tabveil.errors import NotApplicable
 from tabveil.metrics.control.shared_rows import near_rows
+from tabveil.tables.linked.summaries import resummed
 
 N_BINS = 10
 """Values that a coarsened column of numbers keeps: about equally frequent ones."""
@@ -55,18 +56,42 @@ def filtered(split: Split, share: float, *, rng: Generator) -> ChangedRelease | 
 
 
 def left_out(split: Split, column: str) -> ChangedRelease | None:
-    """Leave a column out of all three tables; None where fewer than two would be left to attack."""
+    """Leave a column out of all three tables; None where fewer than two would be left to attack.
+
+    Where tables are linked it is left out of the one it is of, and with it whatever is made of it.
+    """
+    if split.train.linked is not None:
+        less = resummed(split, column, _without)
+        if less is None:
+            return None
+        return ChangedRelease(split=less, rows_changed=len(split.synthetic))
     names = [name for name in split.schema.names if name != column]
     if len(names) < _TWO:
         return None
     return ChangedRelease(split=split.select(names), rows_changed=len(split.synthetic))
 
 
+def _without(split: Split, column: str) -> Split | None:
+    names = [name for name in split.schema.names if name != column]
+    return split.select(names) if names else None
+
+
 def coarsened(split: Split, column: str) -> ChangedRelease | None:
     """Coarsen one column of the release; the real rows stay as they are. None where it cannot be coarser.
 
-    Where to cut is read off the release alone, so that no real value is needed for it.
+    Where to cut is read off the release alone, so that no real value is needed for it. Where tables are
+    linked it is done in the one that the column is of.
     """
+    if split.train.linked is not None:
+        found: list[ChangedRelease] = []
+
+        def coarse(rows: Split, source: str) -> Split | None:
+            one = coarsened(rows, source)
+            found.extend([] if one is None else [one])
+            return None if one is None else one.split
+
+        whole = resummed(split, column, coarse)
+        return None if whole is None else replace(found[0], split=whole)
     position = split.schema.position(column)
     before = split.synthetic.column(column)
     match split.schema[column]:

@@ -32,6 +32,9 @@ MEANINGS: Mapping[str, str] = {
     "train": "the real rows the generator learned from",
     "synthetic": "the release: the rows that are to be given away",
     "control": "real rows the generator never saw, to compare with",
+    "tables": "how linked tables hang together; train, control and synthetic are then databases",
+    "metadata": "how linked tables hang together, as SDV writes it",
+    "person_table": "the table whose rows are people",
     "title": "what the report is called",
     "schema": "types of columns, texts that mean missing, columns to leave out",
     "missing": "texts that stand for a missing value",
@@ -80,7 +83,12 @@ def written(request: AuditRequest) -> dict[str, Any]:
     {'train': 't.csv', 'synthetic': 's.csv', 'metrics': ['mmd'], 'seed': 3}
     """
     tables = {role: getattr(request, role) for role in TABLES}
-    said: dict[str, Any] = {role: _file(table) for role, table in tables.items() if table is not None}
+    linked = request.database is not None
+    said: dict[str, Any] = {
+        role: _file(table)
+        for role, table in tables.items()
+        if not (table is None or (linked and isinstance(table, Mapping) and _all_files(table)))
+    }
     for name, field in AuditRequest.model_fields.items():
         value = getattr(request, name)
         decided = name in ON_A_PAGE and name in request.model_fields_set  # a page would else bring it
@@ -101,7 +109,7 @@ def relocated(asked: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the same for a file in another folder, where relative paths start elsewhere than here."""
     return {
         key: os.path.relpath(value, folder)
-        if key in (*TABLES, "schema", "shadow", "split")
+        if key in (*TABLES, "schema", "shadow", "split", "tables", "metadata")
         and isinstance(value, str)
         and not Path(value).is_absolute()
         else value
@@ -161,6 +169,11 @@ def _named(thing: Any, told: Mapping[str, Any]) -> str | dict[str, Any]:  # noqa
         if usual[key] is MISSING or _plain(value) != _plain(usual[key])
     }
     return {"name": thing.name, **_plain(own)} if own else str(thing.name)
+
+
+def _all_files(tables: Mapping[str, Any]) -> bool:
+    """Tell tables that the file of linked tables names one by one from such in memory."""
+    return all(isinstance(table, (str, Path)) for table in tables.values())
 
 
 def _file(table: Any) -> str | None:  # noqa: ANN401 - a path or a table

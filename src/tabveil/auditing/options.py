@@ -51,10 +51,28 @@ class Option:
 class AuditOptions:
     """The options, with their defaults; see :func:`tabveil.audit` for what each means."""
 
-    train: Annotated[Any, Option(metavar="FILE", help="The real rows the generator learned from.")]
-    synthetic: Annotated[Any, Option(metavar="FILE", help="The rows to be released.")]
+    train: Annotated[Any, Option(metavar="FILE", help="The real rows the generator learned from.")] = None
+    synthetic: Annotated[Any, Option(metavar="FILE", help="The rows to be released.")] = None
     control: Annotated[
         Any, Option(metavar="FILE", help="Real rows the generator never saw. Give them if you can.")
+    ] = None
+    tables: Annotated[
+        Any,  # what read_database takes; None: each table is one file
+        Option(
+            metavar="FILE",
+            help="Linked tables: a file that says how they hang together and where they are (YAML, JSON).",
+            told="[linked tables](linked.md): a file or mapping that says how they hang together, or SDV's "
+            "`metadata.json` with the person's table; `train`, `synthetic` and `control` are then folders "
+            "with one file a table, or mappings of tables",
+        ),
+    ] = None
+    metadata: Annotated[
+        Any,
+        Option(metavar="FILE", help="Linked tables: SDV's metadata.json instead of --tables."),
+    ] = None
+    person_table: Annotated[
+        str | None,
+        Option(metavar="TABLE", help="The person's table, where --metadata does not tell."),
     ] = None
     title: Annotated[
         str,

@@ -1,6 +1,6 @@
 """What an audit will do, settled before any table is read, and what becomes of what it finds."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +17,7 @@ from tabveil.auditing.extras import extra_steps
 from tabveil.auditing.fitting import require_room
 from tabveil.auditing.initial import InitialRisk, as_released
 from tabveil.auditing.judging import Grounds, judge
+from tabveil.auditing.overview import overview, pairs_of_tables
 from tabveil.auditing.policy import Risk, risk_of
 from tabveil.auditing.positive_control import deciding, positive_controls, spreads
 from tabveil.auditing.report import Report
@@ -32,7 +33,9 @@ from tabveil.engines.neighbors.shared import expect
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NotApplicable, NothingToAsk, ParameterError
+from tabveil.metrics import linked_traces
 from tabveil.metrics.agreement import nearly_copied
+from tabveil.metrics.attacks import MembershipViews
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.control import ControlCheck, check_control
 from tabveil.metrics.control.copies import Copies, copies
@@ -43,6 +46,7 @@ from tabveil.metrics.registry import METRICS, Explanation, MetricChoice, contras
 from tabveil.metrics.traces import Trace, Traces, order
 from tabveil.metrics.utility import Utility
 from tabveil.protocols import Metric
+from tabveil.tables.linked.summaries import databases_of
 from tabveil.tables.lot import SplitRecord
 from tabveil.tables.reading import LoadedTables
 from tabveil.version import __version__
@@ -85,6 +89,19 @@ class AuditPlan:
             )
         return cls(request=request, metrics=choose(request), attacked=request.attacked, checked=checked)
 
+    def knowing(self, loaded: LoadedTables) -> Self:
+        """Return the same with metrics that know which columns are of which linked table."""
+        pairs = pairs_of_tables(loaded.split.train)
+        if not pairs:
+            return self
+        told = [
+            make(type(metric), {**values_of(metric), "auxiliary": pairs}, as_given)
+            if values_of(metric).get("auxiliary", pairs) is None
+            else metric
+            for metric in self.metrics
+        ]
+        return replace(self, metrics=told)
+
     @property
     def runs(self) -> list[AuditedMetric]:
         """The metrics, and each attacker's turn at them."""
@@ -118,8 +135,9 @@ class AuditPlan:
             AuditStep(title="control", work=partial(_same, self.checked) if self.checked else control),
             AuditStep(title="copies", work=count),
             AuditStep(title="copies but for a column", work=nearly, weight=0),
-            AuditStep(
-                title="order", work=partial(order, loaded.split, rng=stream(request.seed, "order")), weight=0
+            *(
+                AuditStep(title=title, work=work, weight=0)
+                for title, work in _kinds_of_trace(loaded.split, request).items()
             ),
             AuditStep(title="identifiers", work=partial(_case_numbers, loaded, request), weight=0),
             AuditStep(title="columns", work=partial(describe_columns, loaded, request), weight=0),
@@ -238,6 +256,7 @@ class AuditPlan:
             portrait=_first(found, Portrait),
             properties=_first(found, SplitProperties),
             shadow=self.attacked,
+            linked=overview(loaded.split),
             sampled=None if loaded.drawn is None else Sampled.of(loaded.drawn, request.judged_by.confidence),
             exposed=exposed(results, loaded) if self.request.show_values else None,
             library=loaded.layout.library,
@@ -269,6 +288,21 @@ class AuditPlan:
             "show_values": request.show_values,
             **({"searched_on": sorted(current().used)} if current().used else {}),
         }
+
+
+def _kinds_of_trace(split: Split, request: AuditRequest) -> dict[str, Callable[[], Trace | None]]:
+    """Return what looks for traces, by the title of its step.
+
+    People of linked tables stand in an order of what they hold, so that the order of files tells nothing.
+    """
+    linked = databases_of(split)
+    if linked is None:
+        return {"order": partial(order, split, rng=stream(request.seed, "order"))}
+    if len(split.control) == 0:
+        return {}
+    kinds = {"keys": linked_traces.keys, "sets": linked_traces.sets, "runs": linked_traces.runs}
+    confidence = request.judged_by.confidence
+    return {title: partial(look, linked, confidence=confidence) for title, look in kinds.items()}
 
 
 def _same(checked: ControlCheck) -> ControlCheck:
@@ -328,6 +362,8 @@ def _first(found: Iterable[Any], kind: type[Found]) -> Found | None:
 def choose(request: AuditRequest) -> list[Metric]:
     """Return the metrics to run, each told what concerns it."""
     asked = list(request.metrics or [MetricChoice(name=name) for name in defaults(quick=request.quick)])
+    if request.metrics is None and request.database is not None:
+        asked.append(MetricChoice(name=MembershipViews.name))
     if request.contrastive is not None:
         space = request.contrastive
         space = replace(space, device="cuda") if request.device == "cuda" else space

@@ -26,7 +26,7 @@ from tabveil.core import workers
 from tabveil.core.people import numbered
 from tabveil.core.result import Result
 from tabveil.core.rng import stream
-from tabveil.core.sampling import rows_of_people
+from tabveil.core.sampling import exchanged, rows_of_people
 from tabveil.core.settings.registry import values_of
 from tabveil.core.storage import spool
 from tabveil.core.table import Floats, Indices, Split, Table
@@ -125,15 +125,21 @@ def plant(split: Split, n_people: int, columns: Sequence[str] = (), *, rng: Gene
     """Put people of train into the release, and say whether their rows had to be appended.
 
     Who, and in the place of whose rows, depends on what the rows hold and not on where they stand. Only
-    these ``columns`` of them, where some are named; what else stands in a row stays.
+    these ``columns`` of them, where some are named; what else stands in a row stays. Whole people come
+    with all that is linked to them.
     """
     rows = rows_of_people(split.train, n_people, rng=rng)
     release, theirs = split.synthetic, split.train.values[rows]
+    linked = release.linked is not None and split.train.linked is not None
     appended = len(rows) > len(release)
     if appended:
         places = release.content_order[rng.integers(0, len(release), len(rows))]
     else:
         places = release.content_order[rng.permutation(len(release))[: len(rows)]]
+    if linked and not columns:
+        people = split.train.take(rows)
+        whole = release.joined(people) if appended else exchanged(release, places, people)
+        return replace(split, synthetic=whole), appended
     if columns:
         planted = np.array([name in columns for name in split.schema.names])
         theirs = np.where(planted, theirs, release.values[places])
@@ -154,7 +160,12 @@ def _put(release: Table, rows: Floats, whose: Indices, places: Indices | None) -
         people = np.empty(size, dtype=release.people.dtype)
         people[: len(release)] = release.people
         people[places] = release.people.max() + 1 + whose
-    return Table(schema=release.schema, values=values, people=people)
+    return Table(
+        schema=release.schema,
+        values=values,
+        people=people,
+        linked=release.linked if size == len(release) else None,
+    )
 
 
 def spreads(report: Report, split: Split, metrics: Mapping[str, AuditedMetric]) -> Spreads | None:

@@ -22,7 +22,7 @@ from tabveil.auditing.steps import fits_a_model
 from tabveil.core import check, workers
 from tabveil.core.people import by_first_row
 from tabveil.core.rng import stream
-from tabveil.core.sampling import ROUNDING, count_share, in_order
+from tabveil.core.sampling import ROUNDING, count_share, exchanged, in_order
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.engines.neighbors.shared import expect
 from tabveil.errors import NotApplicable, NothingToAsk
@@ -218,7 +218,13 @@ class _Pool:
         people = rng.choice(self.control.n_people, 2 * size.people, replace=False)
         rows = rng.choice(len(self.synthetic), size.release_rows, replace=False)
         train, control = self._rows_of(people[: size.people]), self._rows_of(people[size.people :])
-        synthetic = Leaky()(train, self.synthetic.take(rows), leak, rng=rng)
+        release = self.synthetic.take(rows)
+        if release.linked is None:
+            synthetic = Leaky()(train, release, leak, rng=rng)
+        else:  # whole people, with all that is linked to them
+            places = rng.permutation(len(release))[: size.copies(leak)]
+            whose = np.resize(rng.permutation(len(train)), len(places))
+            synthetic = exchanged(release, places, train.take(whose))
         if self.lacking is not None:
             values = synthetic.values.copy()
             values[:, self.lacking] = np.nan

@@ -17,6 +17,7 @@ from tabveil.auditing.dictionary import Dictionary
 from tabveil.auditing.findings import finding
 from tabveil.auditing.initial import InitialRisk
 from tabveil.auditing.judging import Grounds, judge
+from tabveil.auditing.overview import LinkedOverview
 from tabveil.auditing.policy import Policy
 from tabveil.auditing.sampled import Sampled
 from tabveil.auditing.verdict import BAD_CONTROL, NO_CONTROL, CopiesVerdict, RiskVerdict, Verdict
@@ -100,6 +101,7 @@ class Report:
     portrait: Portrait | None = None
     properties: SplitProperties | None = None
     shadow: ShadowResult | None = None
+    linked: LinkedOverview | None = None  # where tables are linked, and rows are people
     exposed: ExposedRows | None = None
     sampled: Sampled | None = None  # where a part of the people was asked
     advice: Advice | None = None  # where the verdict is above or inconclusive
@@ -383,6 +385,7 @@ PARTS: Mapping[str, Any] = {
     "portrait": Portrait,
     "properties": SplitProperties,
     "shadow": ShadowResult,
+    "linked": LinkedOverview,
     "exposed": ExposedRows,
     "sampled": Sampled,
     "advice": Advice,

@@ -7,6 +7,7 @@
 
 import operator
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_type_hints
 
@@ -30,6 +31,8 @@ from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.registry import METRICS, Knowledge, MetricChoice, read_setting
 from tabveil.protocols import Metric
+from tabveil.tables.linked import Database, read_database
+from tabveil.tables.linked.database_file import ROLES
 from tabveil.tables.lot import SplitRecord
 from tabveil.tables.reading import declare
 from tabveil.tables.reading.declare import SchemaFile
@@ -70,7 +73,10 @@ class AuditRequest(Strict, AuditOptions):
         at the folder of the file.
         """
         where = _BY_NAME if source is None else yaml_files.place(source, "config")
-        asked = _gathered(source, given)
+        asked = _with_databases(_gathered(source, given))
+        for role, meaning in _MEANING.items():
+            if role not in asked:
+                raise ParameterError(where, f"{role} is missing: {meaning}.")
         owners = {key: _BY_NAME if given.get(key) is not None else where for key in asked}
         try:
             return cls.model_validate(asked, context=owners)
@@ -186,11 +192,26 @@ class AuditRequest(Strict, AuditOptions):
         check.known_names("policy", "required metric", policy.required, METRICS)
         return policy
 
-    @field_validator("person", "scheduler", mode="before")
+    @field_validator("tables", "metadata", mode="before")
+    @classmethod
+    def _linked(cls, value: Any) -> Any:  # noqa: ANN401 - a path, plain data or a Database
+        """Keep how tables hang together, and no rows."""
+        match value:
+            case str():
+                return Path(value)
+            case Database():
+                return replace(value, given={})
+            case Mapping():
+                return {key: item for key, item in value.items() if key not in ROLES}
+        return value
+
+    @field_validator("person", "person_table", "scheduler", mode="before")
     @classmethod
     def _named(cls, value: object, info: ValidationInfo) -> str:
         if not isinstance(value, str):
-            what = {"person": "name of a column"}.get(_key(info), "address of a Dask scheduler")
+            what = {"person": "name of a column", "person_table": "name of a table"}.get(
+                _key(info), "address of a Dask scheduler"
+            )
             kind = type(value).__name__
             raise ParameterError(_owner(info), f"{_key(info)} must be the {what}, got {kind}.")
         return value
@@ -269,6 +290,14 @@ class AuditRequest(Strict, AuditOptions):
         return Promise(epsilon=self.claimed_epsilon, delta=self.delta, neighbors=self.neighbors)
 
     @property
+    def database(self) -> Database | None:
+        """How linked tables hang together, and where they are; None where each table is one file."""
+        if self.tables is None and self.metadata is None:
+            return None
+        given = {role: getattr(self, role) for role in TABLES}
+        return read_database(self.tables, metadata=self.metadata, person=self.person_table, **given)
+
+    @property
     def judged_by(self) -> Policy:
         """The policy that the verdict follows."""
         return self.policy or Policy()
@@ -318,6 +347,29 @@ class AuditRequest(Strict, AuditOptions):
         return self.model_copy(update=brought)
 
 
+_OF_ONE_TABLE = {
+    "schema": "schemas: {table: FILE}",
+    "drop": "schemas: {table: {drop: [COLUMN]}}",
+    "person": "person: {table: TABLE, key: COLUMN}",
+}
+"""Options for one table alone, and what the file of linked tables says instead."""
+
+
+def _with_databases(asked: dict[str, Any]) -> dict[str, Any]:
+    """Add where linked tables are, as their file says it; what is asked for beside it comes first."""
+    tables, metadata, person = (asked.get(key) for key in ("tables", "metadata", "person_table"))
+    if tables is None and metadata is None:
+        if person is not None:
+            raise ParameterError("audit", "person_table names a table of --metadata, and there is none.")
+        return asked
+    for key, instead in _OF_ONE_TABLE.items():
+        if asked.get(key):
+            hint = f"Say it in the file of the tables, such as {instead}"
+            raise ParameterError("audit", f"{key} is for one table; linked tables have several.", hint=hint)
+    database = read_database(tables, metadata=metadata, person=person)
+    return {**{role: each for role, each in database.given.items() if role in TABLES}, **asked}
+
+
 def files_named(source: Source = None, **given: Any) -> tuple[Path, ...]:  # noqa: ANN401 - as in AuditRequest.read
     """Return every file that reading such a request reads, and the audit after it."""
     asked = _gathered(source, given)
@@ -354,8 +406,6 @@ def _complaint(error: ValidationError, owners: Mapping[Any, str], where: str) ->
     first = error.errors(include_url=False)[0]
     key = first["loc"][0] if first["loc"] else ""
     owner = owners.get(key, where)
-    if first["type"] == "missing":
-        return ParameterError(owner, f"{key} is missing: {_MEANING[str(key)]}.")
     if first["type"] == "extra_forbidden":
         close = nearest(str(key), list(_CALLED.values()))
         hint = f"Did you mean {close!r}?" if close else ""

@@ -47,7 +47,8 @@ def audit(
     from tabveil.cli.progress import progress_shown
     from tabveil.render.audit.terminal import report_page
 
-    options = _read(given, alone=config is None)
+    linked = given["tables"] is not None or given["metadata"] is not None
+    options = _read(given, alone=config is None and not linked)
     if records is not None:
         records_file(records.resolve())  # its name says how to write it
     json_place, html_place, records_place = destinations(
@@ -126,7 +127,20 @@ def _reminders(report: "Report", html: Path | None, records: Path | None) -> lis
 
 
 _ORDER = (
-    *("config", "train", "synthetic", "control", "schema", "metrics", "quick", "contrastive", "secrets"),
+    *(
+        "config",
+        "train",
+        "synthetic",
+        "control",
+        "tables",
+        "metadata",
+        "person_table",
+        "schema",
+        "metrics",
+        "quick",
+        "contrastive",
+        "secrets",
+    ),
     *("known", "auxiliary", "quasi_identifiers", "sensitive", "attackers", "policy", "fail_above", "shadow"),
     *(
         "utility",
@@ -177,6 +191,8 @@ def register(app: typer.Typer) -> None:
         "[bold]--fail-above[/] the exit code tells the verdict: 0 within, 1 above, 3 inconclusive, also "
         "where [bold]| head[/] cuts the table off. Exit code 2 and one line on standard error: an input is "
         "at fault.\n\n"
+        "Linked tables, such as clients and orders, are audited by person: [bold]--tables[/] names a file "
+        "that says how they hang together.\n\n"
         "What is asked for may also stand in a file ([bold]--config[/]), with paths that start at its "
         "folder: settings are called as in Python, such as train, secrets, metrics. [bold]tabveil config[/] "
         "writes the file that repeats an audit.\n\n"

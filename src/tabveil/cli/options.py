@@ -41,6 +41,18 @@ Missing = Annotated[
     list[str] | None, option("TEXT", "A text that stands for a missing value, such as '?'. Repeatable.")
 ]
 
+# Linked tables.
+Tables = Annotated[
+    Path | None,
+    option("FILE", "Linked tables: a YAML file that says how they hang together, and where they are."),
+]
+Metadata = Annotated[
+    Path | None, option("FILE", "SDV's metadata.json of linked tables instead; --data is their folder.")
+]
+PersonTable = Annotated[
+    str | None, option("TABLE", "With --metadata, if it does not tell: the table with a row for each person.")
+]
+
 # Rows that are made.
 Out = Annotated[Path, option("FILE", "Where to write the rows (.csv, .parquet, .feather ...).")]
 Save = Annotated[Path | None, option("FOLDER", "Keep the model here, to draw more rows later. Sensitive.")]

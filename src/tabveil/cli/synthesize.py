@@ -10,14 +10,31 @@ from rich.markup import escape
 from rich.text import Text
 from typer.core import TyperCommand
 
+from tabveil.cli import databases
 from tabveil.cli.files import refuse_folder, rows_file
-from tabveil.cli.options import Drop, Force, Missing, Out, Save, Schema, Seed, Settings, Threads, option
+from tabveil.cli.new_people import write_new_people
+from tabveil.cli.options import (
+    Drop,
+    Force,
+    Metadata,
+    Missing,
+    Out,
+    PersonTable,
+    Save,
+    Schema,
+    Seed,
+    Settings,
+    Tables,
+    Threads,
+    option,
+)
 from tabveil.cli.screen import LOUD, Screen
 from tabveil.cli.steps import tell_step
 from tabveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from tabveil.auditing.report import Report
+    from tabveil.auditing.verdict import Verdict
     from tabveil.workflows.pipeline import StepTaken
     from tabveil.workflows.synthesizing import SyntheticRows, TableModel
     from tabveil.workflows.synthesizing.configuration import SynthesisFile
@@ -29,8 +46,12 @@ _EXAMPLES = (
     "[cyan]tabveil synthesize --data t.csv --generator copy --set noise=0.1 --out s.csv[/]\n\n"
     "[cyan]tabveil synthesize --data t.csv --schema schema.yaml --missing '?' --out s.csv[/]\n\n"
     "[cyan]tabveil synthesize --data train.csv --control control.csv --out out.csv[/]\n\n"
-    "[cyan]tabveil synthesize --data train.csv --config pipeline.yaml --out out.csv[/]"
+    "[cyan]tabveil synthesize --data train.csv --config pipeline.yaml --out out.csv[/]\n\n"
+    "[cyan]tabveil synthesize --tables split/db.yaml --out split/synthetic[/]"
 )
+
+
+_NOT_LINKED = "schemas stand in the database file, and an audit of people is a command of its own."
 
 
 class Teaching(TyperCommand):
@@ -44,8 +65,14 @@ class Teaching(TyperCommand):
 
 def synthesize(
     *,
-    data: Annotated[Path, option("FILE", "The real rows to learn from.")],
-    out: Out,
+    data: Annotated[Path | None, option("FILE", "The real rows to learn from.")] = None,
+    tables: Tables = None,
+    metadata: Metadata = None,
+    person_table: PersonTable = None,
+    out: Annotated[
+        Path,
+        option("FILE", "Where to write the rows (.csv, .parquet, .feather ...); of linked tables a folder."),
+    ],
     generator: Annotated[str | None, option("NAME", "How to learn; see below. If left out: trees.")] = None,
     config: Annotated[
         Path | None,
@@ -56,7 +83,10 @@ def synthesize(
             "what it says.",
         ),
     ] = None,
-    rows: Annotated[int | None, option("N", "How many rows to draw; as many as the data.", min=1)] = None,
+    rows: Annotated[
+        int | None,
+        option("N", "How many rows to draw, of linked tables how many people; as many as the data.", min=1),
+    ] = None,
     settings: Settings = None,
     seed: Annotated[
         int | None,
@@ -94,11 +124,29 @@ def synthesize(
     save: Save = None,
     force: Force = False,
 ) -> int:
-    """Learn a file and write rows."""
-    from tabveil.auditing.verdict import EXIT_CODES
+    """Learn a file and write rows, or linked tables and write people."""
+    database = databases.asked_database(tables, metadata, person_table, data)
+    if database is not None:
+        databases.refuse(databases.NOT_DROPPED, drop=drop or None)
+        databases.refuse(_NOT_LINKED, config=config, schema=schema, save=save, control=control, policy=policy)
+        return write_new_people(
+            database,
+            out,
+            [tables, metadata],
+            command=databases.audit_command(tables, metadata, person_table, data),
+            generator=generator or "trees",
+            settings=read_settings(settings or ()),
+            n_people=rows,
+            seed=seed,
+            missing=tuple(missing or ()),
+            rare_labels=rare_labels or "pool",
+            identifiers=identifiers or "fresh",
+            threads=threads,
+            force=force,
+        )
+    assert data is not None
     from tabveil.cli.progress import progress_shown
     from tabveil.core.workers import working
-    from tabveil.synthesis.generators.privacy import WARNING
     from tabveil.tables.reading import declare
     from tabveil.workflows import synthesizing
     from tabveil.workflows.pipeline.settings import RealRows, perturbed
@@ -169,9 +217,7 @@ def synthesize(
         )
         _say_next(_audit(data, out, schema, absent, drop=gone, without_identifiers=unnamed))
         return 0
-    loud, sentence = report.verdict.state == "above threshold", report.verdict.sentence
-    Screen(stderr=loud).say(f"{WARNING}: {sentence}" if loud else sentence, style=LOUD if loud else "bold")
-    return EXIT_CODES[report.verdict.state] if policy is not None else 0
+    return _say_verdict(report.verdict, judged=policy is not None)
 
 
 def sample(
@@ -196,6 +242,17 @@ def sample(
     _draw(learned, rows, seed=seed, threads=threads).write(target)
     Screen().print(Text(f"{out}: {rows:,} rows by {learned.model.name}."))
     _say_next(f"tabveil audit --train FILE --synthetic {shlex.quote(str(out))}")
+
+
+def _say_verdict(verdict: "Verdict", *, judged: bool) -> int:
+    """Say how the audit ended, and return the exit code that follows."""
+    from tabveil.auditing.verdict import ABOVE, EXIT_CODES
+    from tabveil.synthesis.generators.privacy import WARNING
+
+    loud = verdict.state == ABOVE
+    text = f"{WARNING}: {verdict.sentence}" if loud else verdict.sentence
+    Screen(stderr=loud).say(text, style=LOUD if loud else "bold")
+    return EXIT_CODES[verdict.state] if judged else 0
 
 
 def _require_control(control: Path | None, policy: Path | None, *, filtering: bool) -> None:
@@ -370,7 +427,8 @@ def register(app: typer.Typer) -> None:
         help="Learn a table and write new rows that look like it.\n\n"
         "The rows have the columns, types and formats of the data. They can still reveal data of the people "
         "behind them: audit them before you release them. Hold back rows with [bold]tabveil split[/] first "
-        "and name them with --control: the rows are then audited before they are written. "
+        "and name them with --control: the rows are then audited before they are written. Of linked tables "
+        "([bold]--tables[/]) people are drawn with all their rows. "
         "Ctrl-C while a network is trained keeps its best state up to then.",
         epilog=_EXAMPLES,
     )(synthesize)

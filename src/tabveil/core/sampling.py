@@ -104,6 +104,13 @@ def surest_rows(people: Indices | None, key: Floats, *keys: Floats | None) -> In
     return np.sort(order[last])
 
 
+def exchanged(table: Table, places: Indices, others: Table) -> Table:
+    """Return the table with these rows in the place of its own, and what is linked to them."""
+    at = np.arange(len(table))
+    at[places] = len(table) + np.arange(len(others))
+    return table.joined(others).take(at)
+
+
 def in_order(table: Table) -> Sample:
     """Put all rows in the order of their content."""
     rows = table.content_order
@@ -128,7 +135,10 @@ def group_equal_rows(*tables: Table) -> tuple[NDArray[np.int64], ...]:
     columns = (_bits(tables, position) for position in range(tables[0].values.shape[1]))
     if not all(np.array_equal(bits, bits[first[numbers]]) for bits in columns):
         # Two rows share a hash: compare the rows themselves.
-        whole = np.column_stack([_bits(tables, position) for position in range(tables[0].values.shape[1])])
+        parts = [_bits(tables, position) for position in range(tables[0].values.shape[1])]
+        if all(table.linked is not None for table in tables):
+            parts.append(hashes)
+        whole = np.column_stack(parts)
         _, numbers = np.unique(whole, axis=0, return_inverse=True)
     ends = np.cumsum([len(table) for table in tables])
     return tuple(np.split(numbers.reshape(-1).astype(np.int64), ends[:-1]))

@@ -6,7 +6,7 @@ for missing, and nobody looks at dtypes again.
 
 import hashlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self, get_args
@@ -16,6 +16,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core import check
+from tabveil.core.belongings import Belongings
 from tabveil.core.crew import once
 from tabveil.core.storage import spool
 from tabveil.errors import NotApplicable, SchemaError
@@ -233,12 +234,14 @@ class Table:
     """Rows under a schema: a read-only float64 matrix, categories as codes, NaN for missing.
 
     ``people`` says whose row each is, where somebody may have several: one number for each person, the same
-    in all tables of a split. None means that every row is another person.
+    in all tables of a split. None means that every row is another person. ``linked`` is what else belongs to
+    people with rows in linked tables: it follows them and takes part in what is equal. Some columns lack it.
     """
 
     schema: Schema
     values: Floats  # (n_rows, n_columns)
     people: Indices | None = None  # (n_rows,)
+    linked: Belongings | None = field(default=None, repr=False)  # of n_rows people
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64).view()
@@ -248,6 +251,8 @@ class Table:
         object.__setattr__(self, "values", values)
         if self.people is not None and np.shape(self.people) != (len(self),):
             raise SchemaError("Table", f"expected a person for each of {len(self)} rows.")
+        if self.linked is not None and len(self.linked) != len(self):
+            raise SchemaError("Table", f"expected what is linked to each of {len(self)} people.")
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -263,12 +268,18 @@ class Table:
             return self
         positions = [self.schema.position(name) for name in names]
         values = spool.take_columns(self.values, positions)
-        return type(self)(schema=self.schema.select(names), values=values, people=self.people)
+        linked = self.linked if len(names) == len(self.schema) else None
+        return type(self)(schema=self.schema.select(names), values=values, people=self.people, linked=linked)
 
     def take(self, rows: Indices) -> Self:
         """Keep these rows, in this order."""
         people = None if self.people is None else self.people[rows]
-        taken = type(self)(schema=self.schema, values=spool.take_rows(self.values, rows), people=people)
+        taken = type(self)(
+            schema=self.schema,
+            values=spool.take_rows(self.values, rows),
+            people=people,
+            linked=None if self.linked is None else self.linked.take(rows),
+        )
         if "_row_hash" in self.__dict__:  # known, it need not be found out again
             hashes = self._row_hash[rows]
             hashes.flags.writeable = False
@@ -282,6 +293,7 @@ class Table:
             schema=self.schema,
             values=spool.stacked([self.values, other.values]),
             people=np.concatenate(people) if people else None,
+            linked=None if self.linked is None or other.linked is None else self.linked.joined(other.linked),
         )
 
     @once
@@ -316,11 +328,18 @@ class Table:
     @once
     def _row_hash(self) -> NDArray[np.uint64]:
         total = np.zeros(len(self), dtype=np.uint64)
-        for name in self.schema.names:
-            total += self.column_hash(name)
+        for hashed in self.parts_hashed():
+            total += hashed
         hashes: NDArray[np.uint64] = spool.kept(mix_bits(total))
         hashes.flags.writeable = False
         return hashes
+
+    def parts_hashed(self) -> Iterator[NDArray[np.uint64]]:
+        """Hash each part that makes rows equal: the columns, and what each person has in linked tables."""
+        known = {} if self.linked is None else self.linked.origins
+        yield from (self.column_hash(name) for name in self.schema.names if name not in known)
+        if self.linked is not None:
+            yield from self.linked.set_hashes()
 
     def column_hash(self, name: str) -> NDArray[np.uint64]:
         """Hash every cell of a column; over some columns, rows are equal where the sums of these are."""
@@ -389,7 +408,7 @@ class Split:
         """Put the values of the three tables under other columns."""
         schema = Schema(tuple(columns))
         train, control, synthetic = (
-            Table(schema=schema, values=part, people=table.people)
+            replace(table, schema=schema, values=part)
             for table, part in zip(self._tables, values, strict=True)
         )
         return type(self)(train=train, control=control, synthetic=synthetic)

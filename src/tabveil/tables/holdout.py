@@ -197,7 +197,7 @@ def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> 
     if len(weight) < 2:  # noqa: PLR2004 - one for each side
         whose = "equal" if by is None else f"equal or of one {by!r}"
         raise SchemaError("split", f"cannot divide {data.num_rows} rows that are all {whose}.")
-    side = _choose(weight, keys, control, stream(seed, "holdout"))[group]
+    side = choose_groups(weight, keys, control, stream(seed, "holdout"))[group]
     return np.flatnonzero(~side), np.flatnonzero(side)
 
 
@@ -248,7 +248,7 @@ def _persons(rows: Hashes, person: Hashes, missing: NDArray[np.bool_]) -> tuple[
     return of_row, np.bincount(counted)
 
 
-def _choose(weight: Indices, keys: Hashes, share: float, rng: Generator) -> NDArray[np.bool_]:
+def choose_groups(weight: Indices, keys: Hashes, share: float, rng: Generator) -> NDArray[np.bool_]:
     """Draw groups at random until their weight is as near the share as can be; never none, never all."""
     by_content = np.argsort(keys, kind="stable")
     total = int(weight.sum())

@@ -7,6 +7,7 @@ from tabveil.metrics.attacks.inference import Inference, InferenceContrastive
 from tabveil.metrics.attacks.linkability import Linkability, LinkabilityContrastive
 from tabveil.metrics.attacks.membership import MembershipDistance
 from tabveil.metrics.attacks.membership_sampled import MembershipInfluence, MembershipRatio, MembershipTrees
+from tabveil.metrics.attacks.membership_views import MembershipViews
 from tabveil.metrics.attacks.ml_inference import MLInference
 from tabveil.metrics.attacks.neighbor_vote import NeighborVote
 from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOut, SinglingOutContrastive
@@ -28,6 +29,7 @@ ATTACKS: tuple[type[Metric], ...] = (
     MembershipTrees,
     MembershipInfluence,
     MembershipContrastive,
+    MembershipViews,
     DomiasKde,
     DomiasFlow,
 )
@@ -49,6 +51,7 @@ __all__ = [
     "MembershipInfluence",
     "MembershipRatio",
     "MembershipTrees",
+    "MembershipViews",
     "NeighborVote",
     "SinglingOut",
     "SinglingOutContrastive",

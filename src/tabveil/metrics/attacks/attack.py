@@ -277,7 +277,8 @@ class SecretAttack(Attack):
     def known_beside(self, secret: str, split: Split, *, word: str = "known") -> tuple[str, ...]:
         """Return what the intruder knows, by name: the columns given, or all others; never the secret."""
         check.known_names(self.name, "column", self.known or (), split.schema.names)
-        names = tuple(sorted(set(split.schema.names if self.known is None else self.known) - {secret}))
+        known = known_of_others(secret, split.train) if self.known is None else self.known
+        names = tuple(sorted(set(known) - {secret}))
         if not names:
             if self.known is not None and len(split.schema) > 1:
                 raise ParameterError(self.name, f"{word} must name a column beside {secret!r}.")
@@ -288,6 +289,18 @@ class SecretAttack(Attack):
         """Describe the attacker."""
         found = dict.fromkeys(item.setting.target for item in result.configurations if item.setting.target)
         return secret_threat(self.known, self.secrets, listed(list(found)) or "chosen columns")
+
+
+def known_of_others(secret: str, table: Table) -> tuple[str, ...]:
+    """Return what may be known beside a secret by default: all else, but what sums up the same linked rows.
+
+    Of linked rows the first tells of the last, and both of the mean: nobody who knows them has anything to
+    infer.
+    """
+    origins = {} if table.linked is None else table.linked.origins
+    own = origins.get(secret)
+    others = [name for name in table.schema.names if name != secret]
+    return tuple(name for name in others if own is None or origins.get(name) != own) or tuple(others)
 
 
 def _present(cells: Floats) -> Floats:

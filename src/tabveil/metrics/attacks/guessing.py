@@ -310,19 +310,23 @@ def look_up(
 
     Somebody who does not know the secret looks for a person by the columns they know. Where each column is
     the secret in turn, these searches differ in one column, and one walk through the release does for all of
-    them. It takes as long as one to six searches, so a single secret is looked up by itself. The draws, and
-    so the answers, are the same on either road.
+    them. It takes as long as one to six searches, so a single secret is looked up by itself, and so is
+    one beside which less is known. The draws, and so the answers, are the same on either road.
     """
     secrets, done = list(known), 0
     few_rows = len(targets.synthetic) <= MOST_ROWS * len(secrets)
     together = completed(view, View).columnwise and few_rows and len(secrets) > 1
     most = max(ANSWERS_AT_ONCE // (len(targets.train) + len(targets.control)), 1) if together else 1
+    n_names = len(set().union(*known.values()))
     while done < len(secrets):
-        batch = secrets[done : done + most]
+        n_alike = next(
+            (at for at, name in enumerate(secrets[done:]) if len(known[name]) < n_names - 1), len(secrets)
+        )
+        batch = secrets[done : done + max(min(most, n_alike), 1)]
         with part(done / len(secrets), (done + len(batch)) / len(secrets)):
             found = (
                 _together(targets, view, {secret: known[secret] for secret in batch}, rng=rng)
-                if together
+                if together and n_alike > 1
                 else [_alone(targets, view, batch[0], known[batch[0]], rng=rng)]
             )
             tell("comparing rows", 1.0)

@@ -12,7 +12,7 @@ from tabveil.core.estimate import Estimate, strongest
 from tabveil.core.findings import ColumnRisk, Configuration, Setting
 from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.settings.presets import Presets, takes_presets
-from tabveil.core.table import Column, Floats, Indices, Numeric, Schema, Split, Table
+from tabveil.core.table import Column, Floats, Indices, Numeric, Split, Table
 from tabveil.engines.representation import Contrastive, VectorView
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks import calibrated
@@ -22,6 +22,7 @@ from tabveil.metrics.attacks.attack import (
     NearestRowAttack,
     Truth,
     guessed,
+    known_of_others,
     secret_threat,
 )
 from tabveil.metrics.attacks.guessing import Bools, Guesses, Lookups, look_up, nearness, scores
@@ -116,7 +117,7 @@ class Inference(NearestRowAttack):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack train and control rows alike."""
-        known = self._known(split.schema)
+        known = self._known(split.train)
         if self.calibrated:
             split.require_control(self.name)
         trials = calibrated.GuessTrials.on(
@@ -160,14 +161,17 @@ class Inference(NearestRowAttack):
         """Describe the attacker."""
         return secret_threat(self.known, self.secrets, "each column in turn")
 
-    def _known(self, schema: Schema) -> dict[str, tuple[str, ...]]:
+    def _known(self, table: Table) -> dict[str, tuple[str, ...]]:
         """Return the secrets, by name, and what is known for each: the order of columns must not matter."""
-        names = tuple(sorted(schema.names))
-        secrets, known = self.secrets or names, self.known or names
-        check.known_names("Inference", "column", secrets + known, schema.names)
+        names = tuple(sorted(table.schema.names))
+        secrets, known = self.secrets or names, self.known or ()
+        check.known_names("Inference", "column", secrets + known, names)
         if len(names) < 2:  # noqa: PLR2004 - one secret, one known
             raise NotApplicable(self.name, f"needs at least two columns, got {len(names)}.")
-        rest = {secret: tuple(name for name in known if name != secret) for secret in sorted(secrets)}
+        rest = {
+            secret: tuple(name for name in known or sorted(known_of_others(secret, table)) if name != secret)
+            for secret in sorted(secrets)
+        }
         for secret, others in rest.items():
             if not others:
                 raise ParameterError("Inference", f"nothing is known that {secret!r} could be inferred from.")

@@ -29,7 +29,7 @@ from tabveil.core.findings import Curve, Setting
 from tabveil.core.result import Labels, Result
 from tabveil.core.sampling import Sample, surest_rows
 from tabveil.core.table import Floats, Indices, Table
-from tabveil.metrics.attacks.attack import NearestRowAttack, TellsMembers, both_sides, surest
+from tabveil.metrics.attacks.attack import Attack, NearestRowAttack, TellsMembers, both_sides, surest
 from tabveil.metrics.attacks.configurations import Comparator, Comparison, Headline, choose, compare_counts
 from tabveil.metrics.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, rank_together, scores, tallies
 
@@ -227,7 +227,7 @@ DECIMALS = 9  # of scores: what differs less is a rounding error
 
 
 @dataclass(frozen=True, kw_only=True)
-class PooledAttack(TellsMembers, NearestRowAttack):
+class DealtAttack(TellsMembers, Attack):
     """What attacks have in common that rank members and others together, and test by dealing labels anew.
 
     Parameters
@@ -276,6 +276,11 @@ class PooledAttack(TellsMembers, NearestRowAttack):
             f"An attacker who names those {surest(result)} of all people as members who look most like it "
             f"names {both_sides(result)}. If both shares were equal, the attack would tell nothing."
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PooledAttack(DealtAttack, NearestRowAttack):
+    """What such attacks have in common that look for the nearest rows in a representation."""
 
 
 def pool(train: Sample, control: Sample) -> Table:

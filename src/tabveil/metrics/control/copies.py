@@ -42,14 +42,14 @@ def _company(table: Table, equal: Indices) -> tuple[Indices, float]:
     """
     people = numbered(table)
     whole = np.zeros(len(table), dtype=np.uint64)
-    for name in table.schema.names:
-        whole += table.column_hash(name)
+    for hashed in table.parts_hashed():
+        whole += hashed
     n_twins, twin = _met(equal, people)
     n_others, who = n_twins, twin
     by_column: list[tuple[Indices, float]] = []
-    for name in table.schema.names:
-        n_near, near = _met(whole - table.column_hash(name), people)
-        _, counts = np.unique(table.column(name), return_counts=True, equal_nan=True)
+    for hashed in table.parts_hashed():
+        n_near, near = _met(whole - hashed, people)
+        _, counts = np.unique(hashed, return_counts=True)
         agree = float((counts * (counts - 1.0)).sum() / max(len(table) * (len(table) - 1.0), 1.0))
         odds = min(agree / max(1 - agree, 1 / _MOST_ODDS), _MOST_ODDS)  # that two people agree in the column
         by_column.append((np.flatnonzero((n_twins == 0) & (n_near == 1)), odds))

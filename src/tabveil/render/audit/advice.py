@@ -94,7 +94,9 @@ def next_steps(report: Report) -> NextSteps | None:
     return NextSteps(
         evidence=tuple(evidence),
         columns=columns,
-        remedies=tuple(_tried(item, report.counted) for item in advice.remedies),
+        remedies=tuple(
+            _tried(item, report.counted, linked=report.linked is not None) for item in advice.remedies
+        ),
         further=tuple(_further(report, advice)),
     )
 
@@ -174,9 +176,11 @@ def _rows(rows: LeakingRows) -> str:
     return f"{found}."
 
 
-def _title(change: ReleaseChange, remedy: Remedy) -> str:
+def _title(change: ReleaseChange, remedy: Remedy, *, linked: bool) -> str:
     column = name(change.column or "")
     match change.kind:
+        case "filter" if linked:  # which no command does by itself
+            return f"drop {plural(remedy.rows_changed, 'person', 'people')} too near to training people"
         case "filter":
             told = f"drop {plural(remedy.rows_changed, 'row')} too near to training rows"
             return f"{told} (tabveil filter --near {change.share:g})"
@@ -188,7 +192,7 @@ def _title(change: ReleaseChange, remedy: Remedy) -> str:
             return f"leave out {column}"
 
 
-def _tried(remedy: Remedy, counted: str) -> RemedyRow:
+def _tried(remedy: Remedy, counted: str, *, linked: bool) -> RemedyRow:
     repeated = "All attacks that were above were" if remedy.all_repeated else "One attack a risk was"
     told = [f"{repeated} repeated."]
     above = [item.title for item in remedy.attacks if item.state == ABOVE]
@@ -206,7 +210,9 @@ def _tried(remedy: Remedy, counted: str) -> RemedyRow:
     if remedy.copies is not None and remedy.copies.state != WITHIN:
         most = upper_percent(remedy.copies.after)
         told.append(f"Copies and near copies: {remedy.copies.state}, up to {most} of the rows.")
-    return RemedyRow(title=_title(remedy.change, remedy), summary=" ".join(told), remedy=remedy)
+    return RemedyRow(
+        title=_title(remedy.change, remedy, linked=linked), summary=" ".join(told), remedy=remedy
+    )
 
 
 def _further(report: Report, advice: Advice) -> Iterator[str]:

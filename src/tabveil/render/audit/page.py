@@ -6,7 +6,7 @@ from tabveil.auditing.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT
 from tabveil.auditing.report import Report
 from tabveil.metrics.utility import DOWNSTREAM, FIDELITY
 from tabveil.render import black_box
-from tabveil.render.audit import advice, evidence, frameworks, governance, measures
+from tabveil.render.audit import advice, evidence, frameworks, governance, linked, measures
 from tabveil.render.audit import view as words
 from tabveil.render.audit.charts import charts_of
 from tabveil.render.html import Undated, laid_out
@@ -61,6 +61,7 @@ def page(
         DROPPED=words.DROPPED,
         EVIDENCE=evidence,
         FIDELITY=FIDELITY,
+        LINKED=linked,
         MOST_UNTESTED=words.MOST_UNTESTED,
         NEXT=advice,
         PROPERTIES=measures,

@@ -14,7 +14,7 @@ from tabveil.core.estimate import Estimate
 from tabveil.core.wording import plural
 from tabveil.metrics.utility import RULES
 from tabveil.render import black_box
-from tabveil.render.audit import advice, measures
+from tabveil.render.audit import advice, linked, measures
 from tabveil.render.audit.evidence import Evidence, skipped_title, spaces
 from tabveil.render.audit.measures import PropertyRow, PropertyRows, Usefulness
 from tabveil.render.audit.view import AuditView, thresholds_in_words
@@ -65,6 +65,8 @@ def report_page(report: Report, *, brief: bool = False) -> RenderableType:
     if brief:
         return Group(_inputs(report), Text(), *_verdict(view), *_to_do(report))
     parts: list[RenderableType] = [_inputs(report), Text(), *_verdict(view), *_next(report)]
+    if report.linked is not None:
+        parts += section(linked.TITLE, *map(Text, linked.in_words(report)))
     shown = {heading: view.of_pillar(pillar) for pillar, heading in HEADINGS.items()}
     for heading, found in shown.items():
         parts += section(heading, Text(), _results(found, report)) if found else []
@@ -90,6 +92,13 @@ def report_page(report: Report, *, brief: bool = False) -> RenderableType:
 def _inputs(report: Report) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for role, item in report.inputs.items():
+        if report.linked is not None:
+            columns = plural(item.columns, "column")
+            tables = plural(len(report.linked.tables), "table")
+            grid.add_row(
+                Text(role), Text(f"{plural(item.counted, 'person', 'people')}, {columns} in {tables}")
+            )
+            continue
         people = "" if item.people is None else f" of {plural(item.people, 'person', 'people')}"
         grid.add_row(
             Text(role), Text(f"{plural(item.rows, 'row')}{people}, {plural(item.columns, 'column')}")

@@ -4,6 +4,7 @@ from tabveil.core.settings.registry import Registry
 from tabveil.protocols import Modifier, RiskModel
 from tabveil.synthesis.risks.generated import Generated, Overfit, Private
 from tabveil.synthesis.risks.modifiers import Canaries, OutlierRemoval, Oversample
+from tabveil.synthesis.risks.people import LeakyPeople, NoisyPeople
 from tabveil.synthesis.risks.planted import Leaky, Noisy
 
 RISKS: Registry[RiskModel] = Registry("risk model", (Leaky, Noisy, Overfit, Private, Generated), RiskModel)
@@ -18,7 +19,9 @@ __all__ = [
     "Canaries",
     "Generated",
     "Leaky",
+    "LeakyPeople",
     "Noisy",
+    "NoisyPeople",
     "OutlierRemoval",
     "Overfit",
     "Oversample",

@@ -171,13 +171,16 @@ class Noisy(_Planted):
         check.one_of("Noisy", "sigma_moves", self.sigma_moves, get_args(Moved))
 
     def _copies(self, train: Table, people: Indices, *, rng: Generator) -> Floats:
-        """Move the rows by the noise."""
-        rows = np.array(train.values[people])  # (n_planted, n_columns)
+        return self.moved(train.values[people], train, rng=rng)
+
+    def moved(self, rows: Floats, known: Table, *, rng: Generator) -> Floats:
+        """Move rows (n, columns) by the noise; ``known`` are all that train has, with their schema."""
+        cells = np.array(rows)
         for position, (column, own) in enumerate(
-            zip(train.schema.columns, rng.spawn(len(train.schema)), strict=True)
+            zip(known.schema.columns, rng.spawn(len(known.schema)), strict=True)
         ):
-            rows[:, position] = self._moved(column, rows[:, position], train.values[:, position], rng=own)
-        return rows
+            cells[:, position] = self._moved(column, cells[:, position], known.values[:, position], rng=own)
+        return cells
 
     def counts_as_real(self, column: Numeric, known: Floats) -> bool:
         """Tell whether ``sigma``, and not ``lam``, is what moves a column that holds these cells in train."""

@@ -7,7 +7,15 @@ from tabveil.tables.reading import files
 from tabveil.tables.reading.arrow import put_together, take_rows
 from tabveil.tables.reading.describe import describe, type_name
 from tabveil.tables.reading.files import Source, listed_columns, read_raw, write_raw
-from tabveil.tables.reading.layout import Layout, cells_as_text, edges_in_words, to_arrow, to_native, to_text
+from tabveil.tables.reading.layout import (
+    Layout,
+    cells_as_text,
+    edges_in_words,
+    people_layout,
+    to_arrow,
+    to_native,
+    to_text,
+)
 from tabveil.tables.reading.load import (
     LoadedTable,
     LoadedTables,
@@ -35,6 +43,7 @@ __all__ = [
     "load_table",
     "native_parts",
     "parts_as_read",
+    "people_layout",
     "person_columns",
     "put_together",
     "raw_rows",

@@ -9,12 +9,12 @@ import pyarrow.types as pt
 import yaml
 
 from tabveil.core.people import LEAST_SHARED
-from tabveil.core.table import Categorical, Column, Floats
+from tabveil.core.table import Categorical, Column, Floats, Indices
 from tabveil.tables.reading import declare
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.infer import TypeName
 from tabveil.tables.reading.layout import ColumnLayout
-from tabveil.tables.reading.load import load_table
+from tabveil.tables.reading.load import LoadedTable, load_table
 from tabveil.tables.reading.moments import ISO, STEPS, MomentForm, template_of
 from tabveil.tables.reading.number_form import NumberForm, example_of
 from tabveil.tables.reading.raw_column import Kind
@@ -50,6 +50,9 @@ _HEAD = """\
 
 # Texts that mean missing, in every text column.
 """
+Owners = tuple[Indices, Indices]
+"""Pairs of a person and a row of theirs."""
+
 _DROP = "\n# Columns to leave out, such as identifiers.\n"
 _CSV = "\n# How private generators write text files, and missing cells in them.\n"
 _SHOWN_DIGITS = 2
@@ -69,9 +72,8 @@ def describe(
     missing = (missing,) if isinstance(missing, str) else tuple(missing)
     declared = declare.read(None, drop=drop)
     loaded = load_table(source, schema=declared, missing=missing)
-    form, places = loaded.layout.csv or CsvForm(), loaded.layout.columns.values()
-    comma = form.delimiter != "," and any(place.form.number.mark == "," for place in places)
-    mark = "," if comma else "."
+    form = loaded.layout.csv or CsvForm()
+    mark = _mark(loaded)
     csv = {"delimiter": form.delimiter, "encoding": form.encoding, "decimal": mark, "missing": ""}
     lines = [_HEAD, _dump({"missing": list(missing)}), _DROP, _dump({"drop": list(declared.drop)})]
     lines += [_CSV, _dump({"csv": csv}), _COLUMNS]
@@ -80,16 +82,36 @@ def describe(
         wrap = textwrap.TextWrapper(100, initial_indent="# - ", subsequent_indent="#  ")
         lines += [f"{wrap.fill(note)}\n" for note in loaded.notes]
     lines.append("columns:\n")
+    for name, entry in entries(loaded).items():
+        lines += [f"  {line}\n" for line in _dump({name: entry}).splitlines()]
+    return "".join(lines)
+
+
+def entries(loaded: LoadedTable, whose: Owners | None = None) -> dict[str, Any]:
+    """Return what a schema file says of each column; labels only where enough people have each.
+
+    ``whose`` are pairs of a person and a row of theirs; without, each row is another person.
+    """
+    mark, found = _mark(loaded), {}
     for column, place in loaded.layout.of(loaded.table):
         cells = loaded.table.column(column.name)
+        if whose is not None:  # each value of a person once
+            person, row = whose
+            cells = np.unique(np.column_stack([person, cells[row]]), axis=0)[:, 1]
         if column.name in loaded.texts:
-            entry = "text"
+            found[column.name] = "text"
         elif column.name in loaded.identifiers:
-            entry = "identifier"
+            found[column.name] = "identifier"
         else:
-            entry = _entry(column, place, cells, mark=mark)
-        lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
-    return "".join(lines)
+            found[column.name] = _entry(column, place, cells, mark=mark)
+    return found
+
+
+def _mark(loaded: LoadedTable) -> str:
+    """Return what stands before decimals in a file whose cells a comma cannot part."""
+    form, places = loaded.layout.csv or CsvForm(), loaded.layout.columns.values()
+    comma = form.delimiter != "," and any(place.form.number.mark == "," for place in places)
+    return "," if comma else "."
 
 
 def _dump(data: dict[str, Any]) -> str:

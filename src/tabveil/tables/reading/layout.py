@@ -73,6 +73,13 @@ class ColumnLayout:
     code: bool = False  # whole numbers that stand for something, as rows show
 
 
+def plain_place(column: Column) -> ColumnLayout:
+    """Return how a column of labels or whole numbers stands that no table had: as text, or in 64 bits."""
+    number = isinstance(column, Numeric)
+    kind, plain = (Kind.NUMBER, pa.int64()) if number else (Kind.LABELS, pa.large_string())
+    return ColumnLayout(label=column.name, kind=kind, type=plain, plain=plain)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layout:
     """How a table stood where it came from."""
@@ -91,6 +98,27 @@ class Layout:
         """Pair a table's columns with the way they stood."""
         check.known_names("layout", "column", table.schema.names, self.columns)
         return [(column, self.columns[column.name]) for column in table.schema.columns]
+
+
+def people_layout(
+    layouts: Mapping[str, Layout], person: str, made_of: Mapping[str, tuple[str, str | None]]
+) -> Layout:
+    """Return how columns of people stand that are their own, or made of columns of linked tables.
+
+    ``made_of`` says of each column that is made which table and column its values are of; None where they are
+    numbers of another kind.
+    """
+    plain = pa.float64()
+    some = next(iter(layouts.values()))
+    own = layouts.get(person, replace(some, columns={}))
+    columns = dict(own.columns)
+    for name, (table, source) in made_of.items():
+        columns[name] = (
+            ColumnLayout(label=name, kind=Kind.NUMBER, type=plain, plain=plain)
+            if source is None
+            else replace(layouts[table].columns[source], label=name)
+        )
+    return replace(own, columns=columns, csv=None)
 
 
 def to_arrow(table: Table, layout: Layout) -> pa.Table:

@@ -1,6 +1,6 @@
 """What a benchmark is asked for: metrics × risk models × levels × datasets × repeats, from one file.
 
-Datasets are simulated people, the rows of a file, or what users' own code loads.
+Datasets are simulated people, the rows of a file, linked tables, or what users' own code loads.
 
 >>> leaks = {"name": "leaky", "levels": [0, 0.1]}
 >>> study = Study.read({"datasets": ["hospital"], "risks": [leaks]}, repeats=2)
@@ -31,6 +31,7 @@ from tabveil.metrics.registry import Knowledge, MetricChoice, defaults, read_set
 from tabveil.protocols import Dataset, Metric, Modifier, RiskModel
 from tabveil.synthesis.risks import MODIFIERS, RISKS
 from tabveil.tables.reading import load_table
+from tabveil.workflows.benchmark.databases import LinkedTablesFile
 from tabveil.workflows.benchmark.papers import Census1940, Texas
 
 
@@ -105,10 +106,10 @@ class TableFile:
         return table
 
 
-DATASETS: Registry[Dataset] = Registry("dataset", (Hospital, TableFile, Texas, Census1940))
+DATASETS: Registry[Dataset] = Registry("dataset", (Hospital, TableFile, LinkedTablesFile, Texas, Census1940))
 """Every dataset by its name; your own joins by ``DATASETS.add``."""
 
-FROM_FILES = (TableFile.name, Texas.name, Census1940.name)
+FROM_FILES = (TableFile.name, LinkedTablesFile.name, Texas.name, Census1940.name)
 """Those that are read from a file whose place starts at the study's folder."""
 
 
@@ -274,8 +275,9 @@ def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: 
     """Read a dataset: an object, its name, or its name and settings; paths start at ``folder``."""
     if not isinstance(given, (str, Mapping)):
         return DatasetChoice(label=_name_of(key, given), dataset=given)
-    label, name, parameters = _parts(key, given, default="file" if "file" in given else None)
-    for setting in ("file", "schema"):
+    usual = next((kind for kind in ("file", "tables") if kind in given), None)
+    label, name, parameters = _parts(key, given, default=usual)
+    for setting in ("file", "schema", "tables"):
         if (
             name in FROM_FILES
             and setting in parameters
@@ -286,7 +288,7 @@ def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: 
             parameters[setting] = folder / parameters[setting]
     dataset = make(DATASETS.find(key, name), parameters, read_setting)
     if label is None:
-        label = parameters["file"].stem if name == "file" else name
+        label = parameters[name].stem if name in ("file", "tables") else name
     return DatasetChoice(label=label, dataset=dataset)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from tabveil.core.estimate import Estimate
+from tabveil.core.linked import LinkedTables, people_behind
 from tabveil.core.result import Result
 from tabveil.core.rng import stream
 from tabveil.core.settings.registry import describe
@@ -26,6 +27,7 @@ from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.utility import measure as measure_utility
 from tabveil.protocols import Metric, Modifier, People, Release, RiskModel
 from tabveil.version import __version__
+from tabveil.workflows.benchmark.databases import dealt, planted
 from tabveil.workflows.benchmark.study import RiskChoice, Sizes
 from tabveil.workflows.cells.store import digest, identified
 
@@ -161,6 +163,9 @@ class RiskTrial:
 
     def split(self, table: Table, kept: Release | None = None) -> tuple[Split, Release]:
         """Make the tables that metrics are asked about, and the release; one that was kept is taken as is."""
+        behind = people_behind(table)
+        if behind is not None:
+            return self._of_people(behind)
         people = self.people(table)
         made: list[Release] = [] if kept is None else [kept]
 
@@ -176,6 +181,15 @@ class RiskTrial:
         else:
             split = self.modifier(people, self.modifier_level, make, rng=self.rng("modifier"))
         return split.with_own_labels().with_own_ranges(), made[0]
+
+    def _of_people(self, everybody: LinkedTables) -> tuple[Split, Release]:
+        """Make tables of people with what is linked to them."""
+        if self.modifier is not None:
+            raise ParameterError(self.modifier.name, "changes rows of one table; not with linked tables.")
+        sizes = (self.sizes.train, self.sizes.control, self.sizes.release)
+        parts = dealt(everybody, sizes, rng=self.rng("people"))
+        split = planted(parts, self.model, self.level, rng=self.rng("risk"))
+        return split, Release(rows=split.synthetic)
 
 
 def address_of(trial: str, asked: Mapping[str, Any]) -> str:

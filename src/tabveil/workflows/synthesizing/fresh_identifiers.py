@@ -14,7 +14,6 @@ from numpy.random import Generator
 from tabveil.core import wording
 from tabveil.core.storage.plain import FORBID_OTHERS
 from tabveil.core.table import Categorical, Column, Floats, Numeric, Schema, Table
-from tabveil.errors import ParameterError
 from tabveil.tables.reading import Layout, LoadedTable
 from tabveil.tables.reading.layout import ColumnLayout, roomier, without_labels
 from tabveil.tables.reading.raw_column import Kind
@@ -124,12 +123,6 @@ def set_aside(
     if wanted == "learn" or not found:
         return SetAside(table=loaded.table, layout=loaded.layout, notes=tuple(notes))
     kept = [name for name in loaded.table.schema.names if name not in found]
-    if not kept:
-        raise ParameterError(
-            "synthesize",
-            f"no column is left to learn without identifiers ({wording.listed(found)}); "
-            "choose identifiers=learn to learn them.",
-        )
     fresh = tuple(
         _by_declaration(name, declared[name], rng=rng)
         if by_schema and name in declared

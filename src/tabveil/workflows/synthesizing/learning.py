@@ -250,6 +250,12 @@ def prepare(
     kept = set_aside(
         loaded, identifiers, by_schema=by_schema, looking=not private, rng=stream(fit_seed, "identifiers")
     )
+    if not len(kept.table.schema):
+        raise ParameterError(
+            "synthesize",
+            f"no column is left to learn without identifiers ({wording.listed(loaded.identifiers)}); "
+            "choose identifiers=learn to learn them.",
+        )
     _require_learned(synthesizer, loaded.table.schema, kept.table.schema)
     # Where rows told which columns name people, rows decide what is learned: nothing counts as declared.
     declared = tuple(

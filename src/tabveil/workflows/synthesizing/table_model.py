@@ -2,13 +2,14 @@
 
 import json
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.rng import stream
@@ -99,12 +100,8 @@ class TableModel:
         if not isinstance(table, Table) or table.schema != schema or len(table) != rows:
             raise ParameterError(name, f"sample must return a Table of its schema with {rows} rows.")
         table = table.take(random_order(table, rng=stream(seed, "order", name)))
-        table = self.form.restored(table)
-        table = table.select([column for column in self.layout.columns if column in table.schema.names])
-        table, layout = without_unused_labels(table, self.layout, keep=self.declared)
-        if self.fresh:
-            table, layout = with_fresh(table, layout, self.fresh, rng=stream(seed, "identifiers", name))
-        return SyntheticRows(table=table, layout=layout)
+        rng = stream(seed, "identifiers", name)
+        return finished(table, self.form, self.layout, declared=self.declared, fresh=self.fresh, rng=rng)
 
     def save(self, folder: str | Path) -> None:
         """Store the model and the form of its rows in a new folder, whole or not at all."""
@@ -144,6 +141,24 @@ class TableModel:
             people=people,
             notes=said,
         )
+
+
+def finished(
+    drawn: Table,
+    form: LearnedForm,
+    layout: Layout,
+    *,
+    declared: Collection[str],
+    fresh: Sequence[FreshColumn],
+    rng: Generator,
+) -> SyntheticRows:
+    """Return rows as they leave: columns as in the data, no unused labels, fresh identifiers."""
+    table = form.restored(drawn)
+    table = table.select([column for column in layout.columns if column in table.schema.names])
+    table, layout = without_unused_labels(table, layout, keep=declared)
+    if fresh:
+        table, layout = with_fresh(table, layout, fresh, rng=rng)
+    return SyntheticRows(table=table, layout=layout)
 
 
 def stated_by(model: Model) -> tuple[float, float] | None:

@@ -246,15 +246,29 @@ class Chain:
     trees: tuple[GrownTree, ...]
     agreements: Agreements
 
-    def draw(self, n_rows: int, *, move: Mover | None, forget: bool, rng: Generator) -> Floats:
+    def draw(
+        self,
+        n_rows: int,
+        *,
+        move: Mover | None,
+        forget: bool,
+        given: Floats | None = None,
+        rng: Generator,
+    ) -> Floats:
         """Draw cells (n, columns) column after column; ``move`` numbers that few rows share.
 
-        To ``forget`` makes what follows go with a number as it was moved, and not as a person has it.
+        To ``forget`` makes what follows go with a number as it was moved, and not as a person has it. The
+        cells of the first columns may be ``given``, (n, first columns).
         """
+        n_given = 0 if given is None else given.shape[1]
         codes = np.zeros((n_rows, len(self.trees)), dtype=np.int32)
         cells = np.empty((n_rows, len(self.trees)))
         exact = np.ones((n_rows, len(self.trees)), dtype=np.bool_)  # cells that are what their codes say
         for k, (tree, levels) in enumerate(zip(self.trees, self.levels, strict=True)):
+            if given is not None and k < n_given:
+                codes[:, k], cells[:, k] = levels.codes(given[:, k]), given[:, k]
+                exact[:, k] = (levels.cells(codes[:, k]) == cells[:, k]) | np.isnan(cells[:, k])
+                continue
             leaves = tree.leaves(codes)
             members = self.agreements.draw(k, tree, leaves, codes, rng=rng)
             codes[:, k] = tree.members[members]

@@ -82,6 +82,21 @@ class TreesModel(FittedModel):
         )
         return Table(schema=self.schema, values=values)
 
+    def draw_given(self, known: Table, *, rng: Generator) -> Table:
+        """Draw rows that begin with known cells: those of the columns that are visited first."""
+        first = self.schema.select([self.schema.names[k] for k in self.visits[: len(known.schema)]])
+        if first.names != known.schema.names:
+            raise ParameterError(self.name, "known columns must be those visited first, in their order.")
+        values = np.empty((len(known), len(self.visits)))
+        values[:, self.visits] = self.chain.draw(
+            len(known),
+            move=self.made_by.mover,
+            forget=self.made_by.careful,
+            given=known.values,
+            rng=rng,
+        )
+        return Table(schema=self.schema, values=values)
+
     def losses(self, table: Table) -> Floats:
         """Return the negative log-likelihood (n, columns) of each cell given the columns visited before.
 

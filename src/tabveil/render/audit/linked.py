@@ -1,0 +1,157 @@
+"""Linked tables on a report: how they hang together, how many rows people have, what shows each risk."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tabveil.auditing.overview import QUANTILES, LinkedOverview, SetSizes, TableOverview
+from tabveil.auditing.report import Report
+from tabveil.core.result import Result
+from tabveil.core.wording import joined, listed, name, plural
+
+TITLE = "Linked tables"
+UNKNOWN = "too few people"
+PEOPLE = {"train": "Training people", "control": "Control people", "synthetic": "Synthetic people"}
+ABOUT = (
+    "A person is their own row and all rows that belong to them in linked tables; people are attacked and "
+    "counted. A row that belongs to several people counts for each. Nothing is told of fewer than ten people."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeRow:
+    """One table in the picture of how they hang together."""
+
+    name: str
+    depth: int
+    how: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizesRow:
+    """How many rows of a table people have, in words."""
+
+    table: str
+    role: str
+    rows: str
+    without: str
+    quantiles: tuple[str, ...]
+    shared: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeadRow:
+    """What shows most of a risk: the attack, and what of people it looked at."""
+
+    risk: str
+    attack: str
+    sees: str
+
+
+def tree(linked: LinkedOverview) -> list[TreeRow]:
+    """Draw the tables, each after the one it hangs on."""
+    children: dict[str, list[TableOverview]] = {}
+    for table in linked.tables[1:]:
+        children.setdefault(table.through or "", []).append(table)
+
+    def walk(table: TableOverview) -> list[TreeRow]:
+        below = [row for child in children.get(table.name, []) for row in walk(child)]
+        return [TreeRow(name=name(table.name), depth=table.depth, how=_how(table)), *below]
+
+    return walk(linked.tables[0])
+
+
+def _how(table: TableOverview) -> str:
+    told = [plural(len(table.columns), "column") if table.columns else "keys alone"]
+    if table.key is None:
+        return ", ".join(["a row for each person", *told])
+    told.insert(0, f"by {name(table.key)}")
+    if table.order is not None:
+        told.append(f"events in the order of {name(table.order)}")
+    return ", ".join(told)
+
+
+def sizes(linked: LinkedOverview) -> list[SizesRow]:
+    """Tell how many rows people have in each linked table."""
+    return [_sizes(table.name, each) for table in linked.tables for each in table.sizes]
+
+
+def _sizes(table: str, found: SetSizes) -> SizesRow:
+    return SizesRow(
+        table=name(table),
+        role=found.role,
+        rows=f"{found.rows:,}",
+        without=_known(found.without),
+        quantiles=tuple(map(_known, found.quantiles)),
+        shared=_known(found.shared),
+    )
+
+
+def _known(count: int | None) -> str:
+    return UNKNOWN if count is None else f"{count:,}"
+
+
+def quantile_titles() -> list[str]:
+    """Return the headings of the quantiles: of ten people, how many have no more."""
+    return [f"{round(10 * quantile)} of 10 have at most" for quantile in QUANTILES]
+
+
+def leads(report: Report) -> list[LeadRow]:
+    """Say for each risk which attack measures most, and what of people that attack looked at."""
+    if report.linked is None:
+        return []
+    found = []
+    for risk in report.verdict.risks:
+        strongest = risk.strongest
+        result = None
+        if strongest is not None:
+            result = next((item for item in report.results if item.key == strongest.metric), None)
+        if result is not None:
+            found.append(LeadRow(risk=risk.risk, attack=result.full_title, sees=_seen(result, report.linked)))
+    return found
+
+
+def _seen(result: Result, linked: LinkedOverview) -> str:
+    """Name the view, or the tables, of the configuration that leads."""
+    view, setting = result.details.get("leading_view"), result.leading
+    if isinstance(view, str):
+        return name(view)
+    if setting is None:
+        return "own rows and summaries of linked rows"
+    if setting.split is not None:
+        return " | ".join(_tables(side, linked) for side in setting.split)
+    if setting.target is not None:
+        return f"{name(setting.target)}, of {name(linked.table_of(setting.target))}"
+    if setting.columns is not None:
+        return _tables(setting.columns, linked)
+    return "own rows and summaries of linked rows"
+
+
+def _tables(columns: Sequence[str], linked: LinkedOverview) -> str:
+    tables = list(dict.fromkeys(linked.table_of(column) for column in columns))
+    return listed(tables)
+
+
+def in_words(report: Report) -> list[str]:
+    """Tell all of it in lines of text."""
+    linked = report.linked
+    if linked is None:
+        return []
+    lines = [f"{'  ' * row.depth}{'└ ' if row.depth else ''}{row.name}: {row.how}" for row in tree(linked)]
+    for table in linked.tables[1:]:
+        train = next((each for each in table.sizes if each.role == "train"), None)
+        release = next((each for each in table.sizes if each.role == "synthetic"), None)
+        known = [
+            f"{role} {_spread(each)}"
+            for role, each in (("train", train), ("synthetic", release))
+            if each is not None
+        ]
+        lines.append(f"Rows of {name(table.name)} a person: {joined(known)}")
+    lines += [f"{row.risk}: measured most by {row.attack}, which saw {row.sees}" for row in leads(report)]
+    return lines
+
+
+def _spread(found: SetSizes) -> str:
+    known = [f"{size:,}" for size in found.quantiles if size is not None]
+    if len(known) < 2 or known[0] == known[-1]:  # noqa: PLR2004 - both ends
+        return f"{found.mean:.1f} on average"
+    return f"{known[0]} to {known[-1]} (most people)"
