@@ -81,6 +81,14 @@ def test_leaks_of_linked_rows_alone_and_of_own_rows_alone_are_seen(parts):
     assert report.verdict.leak_seen("membership_views")
 
 
+def test_what_is_inferred_of_linked_rows_is_inferred_from_other_tables():
+    report = audit(with_leak(60), metrics=["inference"], secrets=["visits: ward, last", "sex"])
+    assert {item.column for item in report["inference"].columns} == {"visits: ward, last", "sex"}
+    assert any("sums up the same rows was not known" in note for note in report["inference"].notes)
+    ward = next(item for item in report["inference"].columns if item.column.startswith("visits"))
+    assert ward.gain.value > 0.1
+
+
 def test_numbers_are_of_people(leaky):
     assert leaky.counted == "people"
     assert {role: item.counted for role, item in leaky.inputs.items()} == {

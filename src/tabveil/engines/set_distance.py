@@ -119,7 +119,7 @@ class ComparedPeople:
     @staticmethod
     def cost(people: LinkedTables, n_asked: int, n_compared: int) -> float:
         """Return about how many operations it takes to compare so many people like these with others."""
-        total = float(len(people.own.schema))
+        total = float(len(people.own.schema)) + _EACH_PAIR
         for linked in people.linked.values():
             mean = len(linked.rows) / max(len(people), 1)
             total += mean**2 * (len(linked.table.schema) + _EACH_PAIR)

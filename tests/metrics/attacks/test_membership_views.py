@@ -82,7 +82,9 @@ def test_tables_that_are_not_linked_have_nothing_to_ask():
 def test_where_people_are_very_many_some_are_attacked(monkeypatch):
     monkeypatch.setattr(membership_views, "MOST_COMPARED", 1.0)
     monkeypatch.setattr(membership_views, "FEWEST_ATTACKED", 50)
-    assert ask(leaky(databases(), 100)).details["attacked"] == [50, 50]
+    some = ask(leaky(databases(), 100))
+    assert some.details["attacked"] == [50, 50]
+    assert "50 of train, 50 of control" in some.notes[0]
     assert ask(databases(), n_attacks=20).details["attacked"] == [20, 20]
 
 

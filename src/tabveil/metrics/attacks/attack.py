@@ -189,6 +189,8 @@ LEVELS_TO_JUDGE = 64  # a column with more different values is compared in coars
 COARSE_LEVELS = 16
 SECRETS_AT_ONCE = 16
 
+OF_OTHERS = "Beside a column that sums up linked rows, what sums up the same rows was not known."
+
 ONE_COLUMN = "needs at least two columns, one to know and one to guess."
 
 
@@ -229,7 +231,7 @@ class SecretAttack(Attack):
         if self.secrets is not None:
             check.known_names(self.name, "column", self.secrets, split.schema.names)
             chosen = tuple(sorted(set(self.secrets)))
-            return chosen, f"Tried as {self.word}: {', '.join(chosen)}, as asked."
+            return chosen, f"Tried as {self.word}: {', '.join(chosen)}, as asked.{self._of_others(split)}"
         suitable = self._suitable(split)
         room = _rooms(split.synthetic, suitable)
 
@@ -251,7 +253,10 @@ class SecretAttack(Attack):
                 f", chosen among {len(suitable)} suitable columns (an outcome, if one looks so; then labels "
                 "before numbers, those first that are hardest to guess from any one other column)"
             )
-        return chosen, f"Tried as {self.word}: {', '.join(chosen)}{how}."
+        return chosen, f"Tried as {self.word}: {', '.join(chosen)}{how}.{self._of_others(split)}"
+
+    def _of_others(self, split: Split) -> str:
+        return f" {OF_OTHERS}" if split.train.linked is not None and self.known is None else ""
 
     def _suitable(self, split: Split) -> list[str]:
         if len(split.schema) < 2:  # noqa: PLR2004 - something known and something secret

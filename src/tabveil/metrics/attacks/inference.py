@@ -17,6 +17,7 @@ from tabveil.engines.representation import Contrastive, VectorView
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks import calibrated
 from tabveil.metrics.attacks.attack import (
+    OF_OTHERS,
     TOLERANCE,
     ZERO_TOLERANCE,
     NearestRowAttack,
@@ -143,13 +144,14 @@ class Inference(NearestRowAttack):
             for total, side in zip(sums, guesses, strict=True):
                 np.add(total, nearness(side), out=total)
         best = trials.headline(self.confidence, rng=rng)
+        linked = split.train.linked is not None and self.known is None
         skipped = ", ".join(sorted(set(known) - set(secrets)))
         note = f"Not attacked, being constant or empty in the real or the synthetic rows: {skipped}."
         return best.answer(
             self,
             columns=by_column(best.configurations),
             details={"missing": missing} if missing else {},
-            notes=(note,) if skipped else (),
+            notes=(*((note,) if skipped else ()), *((OF_OTHERS,) if linked else ())),
             scores=scores(attacked, (sums[0] / len(secrets), sums[1] / len(secrets))),
         )
 

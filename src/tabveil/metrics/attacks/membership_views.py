@@ -1,8 +1,9 @@
 """Membership in linked tables: is a released person nearer to somebody than others are, in some view?"""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -10,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from tabveil.core.linked import LinkedTables, people_behind
-from tabveil.core.result import Result, Threat
+from tabveil.core.result import Cost, Result, Threat
 from tabveil.core.table import Floats, Indices, Split
 from tabveil.engines.set_distance import ComparedPeople, PeopleView, views
 from tabveil.errors import NothingToAsk
@@ -21,7 +22,9 @@ OFFSET = 0.001
 """Added to distances before their logarithm: the size of differences that mean nothing."""
 
 MOST_COMPARED = 1.5e12
-"""Operations that comparing may take, about 80 seconds: where people are very many, a part is attacked."""
+"""Operations that comparing may take, three to four minutes: of very many people a part is attacked."""
+
+A_PART = "Comparing all people would take too long, so some were drawn at random to be attacked"
 
 BY_DISTANCE = 2
 """In so many views the plain distance competes, too: each more to choose from makes all bounds wider."""
@@ -74,6 +77,7 @@ class MembershipViews(DealtAttack):
 
     name: ClassVar[str] = "membership_views"
     title: ClassVar[str] = "Membership over linked rows"
+    cost: ClassVar[Cost] = "slow"
     without: ClassVar[str] = "no tables are linked"
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
@@ -99,10 +103,13 @@ class MembershipViews(DealtAttack):
         found = self.conclude(attacked, suspicion, rng=rng)
         label = "" if found.leading is None else found.leading.label
         leading = max((view.name for view in looked if label.startswith(view.name)), key=len, default=None)
-        details = {"leading_view": leading, "views": [view.name for view in looked]}
-        return replace(
-            found, details={**found.details, **details, "attacked": [len(side) for side in attacked]}
+        details: dict[str, Any] = {"leading_view": leading, "views": [view.name for view in looked]}
+        details["attacked"] = [len(side) for side in attacked]
+        part = n < len(split.train) + len(split.control) and self.n_attacks is None
+        notes = (
+            (f"{A_PART}: {len(attacked[0]):,} of train, {len(attacked[1]):,} of control.",) if part else ()
         )
+        return replace(found, details={**found.details, **details}, notes=(*found.notes, *notes))
 
     def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
         """Describe somebody who asks whether a person's data were trained on."""
@@ -110,12 +117,17 @@ class MembershipViews(DealtAttack):
         return Threat(knows=knows, wants="whether the person's data were trained on")
 
     def _affordable(self, split: Split, linked: LinkedTables) -> int | None:
-        """Return how many people of each side are attacked; None are all."""
-        n_all = len(split.train) + len(split.control)
-        cost = ComparedPeople.cost(linked, n_all, n_all + len(split.synthetic))
-        if self.n_attacks is not None or cost <= MOST_COMPARED:
+        """Return how many people of each side are attacked; None are all.
+
+        Each is compared with the release and with all others who are attacked.
+        """
+        if self.n_attacks is not None:
             return self.n_attacks
-        return max(int(MOST_COMPARED / cost * n_all / 2), FEWEST_ATTACKED)
+        released, pairs = len(split.synthetic), MOST_COMPARED / ComparedPeople.cost(linked, 1, 1)
+        most = (math.sqrt(released**2 + 4 * pairs) - released) / 2
+        if len(split.train) + len(split.control) <= most:
+            return None
+        return max(int(most / 2), FEWEST_ATTACKED)
 
 
 def relatives(people: LinkedTables) -> Indices:
