@@ -98,7 +98,7 @@ def test_studies_as_published_are_read_by_names_that_they_have():
             mark, row, *_ = address.split(" > ")
             _, study, dataset, risk, _ = mark.split(" | ")
             plan = yaml.safe_load((claims.HERE / f"{study}.yaml").read_text(encoding="utf-8"))
-            assert dataset in plan["datasets"]
+            assert dataset in [item if isinstance(item, str) else item["name"] for item in plan["datasets"]]
             assert risk in [item if isinstance(item, str) else item["label"] for item in plan["risks"]]
             labels = [item if isinstance(item, str) else item["label"] for item in plan["metrics"]]
             assert row.split(", at ")[0] in labels, address

@@ -380,6 +380,7 @@ def test_a_page_is_filled_where_it_asks_and_nowhere_else(pages, tmp_path):
         "covered | leaky",
         "choices | leaky | adult | leaky",
         "correlations | leaky | adult | leaky",
+        "answered | leaky",
         "curve | unknown | adult | leaky",
     )
     page.write_text("before\n" + "between\n".join(map(wanted.format, asked)) + "after\n", encoding="utf-8")
@@ -388,8 +389,22 @@ def test_a_page_is_filled_where_it_asks_and_nowhere_else(pages, tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "| `identical_match_share` | 0.000 ± 0.000 | 1.000 ± 0.000 |" in text
     assert "| `identical_match_share` | 0.000 → 1.000 | 0.000 → 1.000 | 0.000 → 1.000 |" in text
+    assert "| `leaky` | adult | 100 | 2 of 2 | 4 of 4 |" in text
     assert "<!-- table: curve | unknown | adult | leaky -->\n<!-- end -->" in text, "left as it was"
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     pages.fill(page, tables)
     assert page.read_text(encoding="utf-8") == text, "filling again changes nothing"
+
+
+def test_what_nobody_has_run_is_left_out_of_a_table(pages):
+    table = (
+        "| metric | 0 | 1 |\n| --- | --- | --- |\n| `a` | not computed | 0.5 |\n| `b` | not computed | {} |"
+    )
+    assert pages._without_gaps(table.format("not computed")).splitlines()[::2] == [
+        "| metric | 1 |",
+        "| `a` | 0.5 |",
+    ]
+    assert pages._without_gaps(table.format("0.1")).splitlines()[-1] == "| `b` | 0.1 |"
+    assert pages._without_gaps(table.format("").replace("0.5", "not computed")) == "Not run yet."
+    assert pages._without_gaps("No answers.") == "No answers."
