@@ -191,7 +191,7 @@ def perturb(
     n_swapped = n_alone = 0
     if swap:
         giver, n_swapped, n_alone = _givers(table, within, share, rng=stream(seed, "perturb", "swap"))
-        block = [places[name] for name in swap]
+        block = np.array([places[name] for name in swap])
         values[:, block] = values[np.ix_(giver, block)]
     moved: dict[str, int] = {}
     redrawn: dict[str, int] = {}
