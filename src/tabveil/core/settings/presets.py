@@ -8,6 +8,7 @@ preset and one that is given the same values are equal, have the same answers, a
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Any, Literal, TypeVar
 
 from tabveil.core import check
@@ -48,6 +49,12 @@ def takes_presets(kind: Kind) -> Kind:
         kept = {PRESET: preset} if keeps else {}
         usual(self, **{**known.get(preset, {}), **given, **kept})
 
+    if not keeps:
+        told, named = (
+            signature(usual),
+            Parameter(PRESET, Parameter.KEYWORD_ONLY, default=DEFAULT, annotation=str),
+        )
+        init.__dict__["__signature__"] = told.replace(parameters=[*told.parameters.values(), named])
     kind.__init__ = init  # type: ignore[misc]
     return kind
 
