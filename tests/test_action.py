@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from supplies import made_reports as made
 
 from tabveil import datasets
 
@@ -24,7 +25,7 @@ spec.loader.exec_module(action)
 def runner(tmp_path, monkeypatch):
     """A runner's environment, in which train is also released."""
     monkeypatch.chdir(tmp_path)
-    for name, seed in (("train", 1), ("fresh", 2), ("control", 3)):
+    for name, seed in (("train", 1), ("control", 3)):
         datasets.hospital(150, seed=seed).to_csv(f"{name}.csv", index=False)
     return {
         "TABVEIL_TRAIN": "train.csv",
@@ -51,10 +52,14 @@ def test_a_copy_ends_with_one_and_leaves_page_numbers_and_summary(runner, capsys
     assert "::error" in capsys.readouterr().out
 
 
-def test_an_inconclusive_audit_fails_or_warns(runner, capsys):
-    asked = runner | {"TABVEIL_SYNTHETIC": "fresh.csv"}
-    assert action.main(asked) == 1
-    assert action.main(asked | {"TABVEIL_INCONCLUSIVE": "warn"}) == 0
+def test_an_inconclusive_audit_fails_or_warns(runner, capsys, monkeypatch):
+    def audit(command, **_):
+        Path(command[command.index("--json") + 1]).write_text(made.report(made.CLEAN).to_json())
+        return subprocess.CompletedProcess(command, 3)
+
+    monkeypatch.setattr(action.subprocess, "run", audit)
+    assert action.main(runner) == 1
+    assert action.main(runner | {"TABVEIL_INCONCLUSIVE": "warn"}) == 0
     assert "::warning" in capsys.readouterr().out
     assert outputs()["verdict"] == "inconclusive"
 

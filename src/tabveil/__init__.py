@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tabveil.errors import TabveilError
     from tabveil.metrics.black_box import ShadowResult
     from tabveil.metrics.outlying import Outliers, Vulnerable, outliers, vulnerable
+    from tabveil.render.audit.bundle import bundle
     from tabveil.render.audit.page import page as html_page
     from tabveil.render.comparison.side_by_side import compare
     from tabveil.synthesis.generators import load_model
@@ -55,6 +56,7 @@ __all__ = [
     "attack",
     "audit",
     "audit_epsilon",
+    "bundle",
     "compare",
     "datasets",
     "deduplicate",
@@ -91,6 +93,7 @@ _HOMES = {
     "Vulnerable": ("tabveil.metrics.outlying", "Vulnerable"),
     "Anonymized": ("tabveil.workflows.anonymizing", "Anonymized"),
     "anonymize": ("tabveil.workflows.anonymizing", "anonymize"),
+    "bundle": ("tabveil.render.audit.bundle", "bundle"),
     "audit_epsilon": ("tabveil.workflows.epsilon", "audit_epsilon"),
     "hierarchies": ("tabveil.workflows.anonymizing", "hierarchies"),
     "quasi_identifiers": ("tabveil.workflows.anonymizing", "quasi_identifiers"),

@@ -65,9 +65,9 @@ def test_json_file_is_the_report(folder):
     )
     data = json.loads(Path("report.json").read_text())
     assert list(data) == [
-        *("tabveil", "title", "seed", "inputs", "verdict", "policy", "results", "skipped", "notes"),
-        *("dropped", "metrics", "settings", "request", "attackers", "control", "copies", "traces", "advice"),
-        "seconds",
+        *("schema_version", "tabveil", "title", "seed", "inputs", "verdict", "policy", "results", "skipped"),
+        *("notes", "dropped", "metrics", "settings", "request", "attackers", "control", "copies", "traces"),
+        *("advice", "dictionary", "seconds"),
     ]
     assert data["seed"] == 7
     assert data["inputs"]["train"]["rows"] == 100

@@ -29,7 +29,8 @@ def test_nothing_is_written_over(folder):
     assert run("bundle", "report.json", "--out", "release.zip").exit_code == 0
     assert "--force" in refused("bundle", "report.json", "--out", "release.zip")
     assert run("bundle", "report.json", "--out", "release.zip", "--force").exit_code == 0
-    assert ".zip" in refused("bundle", "report.json", "--out", "report.json")
+    assert ".zip" in refused("bundle", "report.json", "--out", "release.tar")
+    assert "something else" in refused("bundle", "report.json", "--out", "report.json", "--force")
 
 
 @pytest.mark.parametrize(

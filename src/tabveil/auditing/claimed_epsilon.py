@@ -35,6 +35,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.core.check import quoted
 from tabveil.core.estimate.one_run import CanaryGuesses
 from tabveil.core.people import any_of_person, numbered_together
 from tabveil.core.sampling import count_share, group_equal_rows
@@ -148,7 +149,7 @@ class ClaimedEpsilon(PlainData):
                 "are."
             )
         if self.record is not None:
-            by = "" if self.record.by is None else f", by {self.record.by!r}"
+            by = "" if self.record.by is None else f", by {quoted(self.record.by)}"
             yield (
                 f"Train and control were divided by lot: dividing their rows again (share "
                 f"{self.record.control:g}{by}, seed {self.record.seed}) gives the same parts. Nobody can "
@@ -225,8 +226,8 @@ def conclude(found: ClaimedEpsilon, gap: Floats, *, rng: Generator) -> ClaimedEp
 def _other_unit(by: str | None, person: str | None) -> str:
     """Say that the lot was drawn among others than those who are counted."""
     if by is None:
-        return f"rows were divided by lot, and people are counted (--person {person}): split by them (--by)"
-    return f"{by!r} was divided by lot, so say whose rows are whose (--person {by})"
+        return f"rows were divided by lot, and people are counted, by {quoted(person)}: split by them (--by)"
+    return f"people were divided by lot, by {quoted(by)}: say whose rows are whose (--person)"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

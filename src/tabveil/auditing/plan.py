@@ -31,7 +31,7 @@ from tabveil.core.workers import current, working
 from tabveil.engines.neighbors.shared import expect
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.engines.representation import Contrastive
-from tabveil.errors import NotApplicable, NothingToAsk
+from tabveil.errors import NotApplicable, NothingToAsk, ParameterError
 from tabveil.metrics.agreement import nearly_copied
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.control import ControlCheck, check_control
@@ -79,6 +79,10 @@ class AuditPlan:
     def of(cls, request: AuditRequest, *, checked: ControlCheck | None = None) -> Self:
         """Settle what a request comes to."""
         require_device("audit", request.device)
+        if request.claimed_epsilon is None and (request.split is not None or request.delta):
+            raise ParameterError(
+                "audit", "split and delta are about a stated ε: name it, too (claimed_epsilon)."
+            )
         return cls(request=request, metrics=choose(request), attacked=request.attacked, checked=checked)
 
     @property
@@ -308,8 +312,8 @@ def _before(attacks: Sequence[AuditedMetric], loaded: LoadedTables, request: Aud
     for ran in attacks:
         with suppress(NotApplicable):
             found.append(_answer(ran.metric, own, request.seed, ran.attacker))
-    sizes = {"n_train": len(own.split.train), "n_control": len(own.split.control)}
-    return InitialRisk.of(judge(Grounds(results=found, **sizes), request.judged_by))
+    grounds = Grounds(results=found, n_train=len(own.split.train), n_control=len(own.split.control))
+    return InitialRisk.of(judge(grounds, request.judged_by))
 
 
 def _replayed(results: Sequence[Result], loaded: LoadedTables) -> tuple[Trace, ...]:

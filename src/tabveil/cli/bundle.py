@@ -44,24 +44,14 @@ def _check(path: Path) -> None:
 
 
 def _write(report: Path, out: Path, *, force: bool) -> None:
-    import hashlib
-
     from tabveil.auditing.report import Report
-    from tabveil.core.storage.files import MOST_JSON, read_bytes, replacing
-    from tabveil.render.audit.bundle import bundle as bundled
+    from tabveil.render.audit.bundle import bundle as write
 
-    if out.suffix.lower() != ".zip":
-        raise ParameterError("--out", f"the name must end in .zip, got {out.name}.")
     target = files.writable("--out", out, force=force, not_over=[report])
-    exposed = Report.read(report).exposed is not None  # refuses what is no report, in one line
-    archive = bundled(read_bytes(report, most=MOST_JSON))
-    with replacing(target, guarded=exposed) as temporary:
-        temporary.write_bytes(archive)
-    Screen().say(f"{out}: SHA-256 {hashlib.sha256(archive).hexdigest()}")
-    if exposed:
-        Screen(stderr=True).say(
-            "The bundle shows values of single people: guard it like the data themselves."
-        )
+    digest = write(report, target)
+    Screen().say(f"{out}: SHA-256 {digest}")
+    if Report.read(report).exposed is not None:
+        Screen(stderr=True).say("It shows values of single people: guard it like the data themselves.")
 
 
 def register(app: typer.Typer) -> None:

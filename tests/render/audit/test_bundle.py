@@ -8,9 +8,10 @@ import pytest
 from supplies import made_reports
 
 from tabveil.auditing.dictionary import Dictionary, DictionaryEntry
+from tabveil.auditing.report import Report
 from tabveil.errors import ParameterError
 from tabveil.render.audit import bundle as made
-from tabveil.render.audit.bundle import MANIFEST, NAMES, PAGE, REPORT, SCHEMA, bundle, check_bundle
+from tabveil.render.audit.bundle import MANIFEST, NAMES, PAGE, REPORT, SCHEMA, archived, bundle, check_bundle
 from tabveil.tables.reading import declare
 from tabveil.version import __version__
 
@@ -30,7 +31,7 @@ def report(**parts):
 @pytest.fixture
 def whole(tmp_path):
     place = tmp_path / "release.zip"
-    place.write_bytes(bundle(report()))
+    place.write_bytes(archived(report()))
     return place
 
 
@@ -51,7 +52,7 @@ def test_it_is_whole_and_the_same_each_time(whole):
     found = check_bundle(whole)
     assert found.made_again
     assert found.manifest.verdict == "above threshold"
-    assert whole.read_bytes() == bundle(report())
+    assert whole.read_bytes() == archived(report())
     told = "\n".join(found.lines())
     assert found.sha256 in told
     assert "5 files" in told or "4 files" in told
@@ -59,6 +60,18 @@ def test_it_is_whole_and_the_same_each_time(whole):
 
 def test_the_page_in_it_has_no_date(whole):
     assert b"Page made on" not in files_in(whole)[PAGE]
+
+
+def test_python_writes_what_the_command_writes(whole, tmp_path):
+    stored = tmp_path / "report.json"
+    stored.write_bytes(report())
+    digest = bundle(stored, tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == whole.read_bytes()
+    assert digest == check_bundle(whole).sha256
+    bundle(Report.read(stored), tmp_path / "third.zip")
+    assert check_bundle(tmp_path / "third.zip").made_again
+    with pytest.raises(ParameterError, match=r"must end in \.zip"):
+        bundle(stored, tmp_path / "again.tar")
 
 
 def test_its_schema_is_one_that_an_audit_reads(whole, tmp_path):
@@ -70,7 +83,7 @@ def test_its_schema_is_one_that_an_audit_reads(whole, tmp_path):
 
 def test_a_bundle_of_another_version_is_not_made_again(tmp_path):
     place = tmp_path / "old.zip"
-    place.write_bytes(bundle(report(version="0.0.1")))
+    place.write_bytes(archived(report(version="0.0.1")))
     found = check_bundle(place)
     assert not found.made_again
     assert "Made by tabveil 0.0.1" in "\n".join(found.lines())
@@ -148,6 +161,6 @@ def test_hidden_bytes_and_cut_off_ones_are_found_out(whole):
 
 
 def test_an_archive_is_read_from_memory_as_it_was_written():
-    with zipfile.ZipFile(io.BytesIO(bundle(report()))) as archive:
+    with zipfile.ZipFile(io.BytesIO(archived(report()))) as archive:
         assert archive.read(REPORT) == report()
         assert archive.testzip() is None

@@ -177,20 +177,11 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     It does not pack, so all arrays together are no larger than the file: an archive that unpacks to more is
     not one of ours.
     """
-    with open_file(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > _memory():
-            raise Unreadable(f"{path.name} has {size:,} bytes, more than this machine's memory")
-        try:
-            with zipfile.ZipFile(file) as archive:
-                members = archive.infolist()
-                if sum(item.file_size for item in members) > size or not all(map(_is_plain, members)):
-                    raise Unreadable(f"{path.name} holds more than its size allows")
-                found = {item.filename.removesuffix(".npy"): _read_array(archive, item) for item in members}
-        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-            raise Unreadable(f"{path.name} is no archive of arrays") from error
-        except UnicodeError as error:
-            raise Unreadable(f"{path.name} has names that are no text") from error
+    with _archive(path, _memory(), "more than this machine's memory", "archive of arrays") as (archive, size):
+        members = archive.infolist()
+        if sum(item.file_size for item in members) > size or not all(map(_is_plain, members)):
+            raise Unreadable(f"{path.name} holds more than its size allows")
+        found = {item.filename.removesuffix(".npy"): _read_array(archive, item) for item in members}
     if len(found) < len(members):
         raise Unreadable(f"{path.name} holds an array twice")
     return found
@@ -202,25 +193,32 @@ def read_members(path: Path, known: Collection[str], *, most: int) -> dict[str, 
     Nothing is unpacked to a disk. Links, folders, names that lead elsewhere, files that unpack to more than
     they are, and archives of more than ``most`` bytes are refused before anything of them is read.
     """
-    with open_file(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > most:
-            raise Unreadable(f"{path.name} has {size:,} bytes; at most {most:,} are read")
-        try:
-            with zipfile.ZipFile(file) as archive:
-                members = archive.infolist()
-                if len(members) > len(known) or any(item.filename not in known for item in members):
-                    raise Unreadable(f"{path.name} holds other files than it may")
-                if sum(item.file_size for item in members) > size or not all(map(_is_stored, members)):
-                    raise Unreadable(f"{path.name} holds more than its size allows, or no plain files")
-                found = {item.filename: bytes(_read_member(archive, item)) for item in members}
-        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-            raise Unreadable(f"{path.name} is no archive, or a damaged one") from error
-        except UnicodeError as error:
-            raise Unreadable(f"{path.name} has names that are no text") from error
+    with _archive(path, most, f"at most {most:,} are read", "archive, or a damaged one") as (archive, size):
+        members = archive.infolist()
+        if len(members) > len(known) or any(item.filename not in known for item in members):
+            raise Unreadable(f"{path.name} holds other files than it may")
+        if sum(item.file_size for item in members) > size or not all(map(_is_stored, members)):
+            raise Unreadable(f"{path.name} holds more than its size allows, or no plain files")
+        found = {item.filename: bytes(_read_member(archive, item)) for item in members}
     if len(found) < len(members):
         raise Unreadable(f"{path.name} holds a file twice")
     return found
+
+
+@contextmanager
+def _archive(path: Path, most: float, limit: str, kind: str) -> Iterator[tuple[zipfile.ZipFile, int]]:
+    """Open an archive of so many bytes at most, with its size; what is wrong with it is said in one line."""
+    with open_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise Unreadable(f"{path.name} has {size:,} bytes; {limit}")
+        try:
+            with zipfile.ZipFile(file) as archive:
+                yield archive, size
+        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+            raise Unreadable(f"{path.name} is no {kind}") from error
+        except UnicodeError as error:
+            raise Unreadable(f"{path.name} has names that are no text") from error
 
 
 def _is_stored(item: zipfile.ZipInfo) -> bool:

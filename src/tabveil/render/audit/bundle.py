@@ -18,7 +18,14 @@ from typing import Any
 from tabveil.auditing.dictionary import Dictionary
 from tabveil.auditing.report import Report
 from tabveil.core.settings import yaml_files
-from tabveil.core.storage.files import MOST_JSON, Unreadable, parse_json, read_bytes, read_members
+from tabveil.core.storage.files import (
+    MOST_JSON,
+    Unreadable,
+    parse_json,
+    read_bytes,
+    read_members,
+    replacing,
+)
 from tabveil.core.storage.plain import FORBID_OTHERS, PlainData, require_plain
 from tabveil.errors import ParameterError
 from tabveil.render.audit.page import page
@@ -86,7 +93,33 @@ class CheckedBundle:
         ]
 
 
-def bundle(written: bytes) -> bytes:
+def bundle(report: Report | str | Path, out: str | Path) -> str:
+    """Write a report and all that belongs to it into one file, as ``tabveil bundle`` does.
+
+    Parameters
+    ----------
+    report
+        A report, or the JSON file of one.
+    out
+        Where to write the bundle, whole or not at all; its name must end in ``.zip``.
+
+    Returns
+    -------
+    The SHA-256 digest of the bundle, to be written down where somebody signs.
+    """
+    if Path(out).suffix.lower() != ".zip":
+        raise ParameterError("bundle", f"the name must end in .zip, got {Path(out).name}.")
+    if isinstance(report, Report):
+        read, written = report, f"{report.to_json()}\n".encode()
+    else:
+        read, written = Report.read(report), read_bytes(Path(report), most=MOST_JSON)
+    archive = archived(written)
+    with replacing(Path(out), guarded=read.exposed is not None) as temporary:
+        temporary.write_bytes(archive)
+    return hashlib.sha256(archive).hexdigest()
+
+
+def archived(written: bytes) -> bytes:
     """Put a stored report and all that is made of it into one archive."""
     report = _report(written)
     files = {REPORT: written, **_made_of(report)}
