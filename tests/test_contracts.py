@@ -4,6 +4,7 @@ import json
 import math
 import re
 from dataclasses import FrozenInstanceError, fields
+from inspect import signature
 from typing import get_args
 
 import numpy as np
@@ -130,8 +131,10 @@ def test_a_page_can_be_made_from_the_docstring(kind):
     assert found.summary
     assert found.notes
     assert found.references
-    assert {item.name for item in found.parameters} == {item.name for item in fields(kind)}
-    assert len(found.parameters) == len(fields(kind))
+    preset = {"preset"} if hasattr(kind, "presets") else set()
+    assert {item.name for item in found.parameters} == {item.name for item in fields(kind)} | preset
+    assert {item.name for item in found.parameters} == set(signature(kind).parameters)
+    assert len(found.parameters) == len(fields(kind)) + len(preset)
     for item in found.parameters:
         assert item.description.endswith("."), item.name
         assert item.default == repr(getattr(kind(), item.name))
