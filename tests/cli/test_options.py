@@ -21,6 +21,7 @@ READING = {
     "deduplicate",
     "filter",
     "hierarchies",
+    "perturb",
     "pipeline",
     "pseudonymize",
     "quasi_identifiers",

@@ -176,3 +176,15 @@ def test_odd_tables():
     found = perturb(empty, swap=["y"], noise=1).rows
     assert found["x"].notna().sum() == 1
     assert found["y"].notna().sum() == 2  # a missing value changes places like any other
+
+
+def test_columns_that_are_dropped_are_in_no_row(tmp_path):
+    people = hospital(60, seed=1)
+    people.to_csv(tmp_path / "people.csv", index=False)
+    settings = {"swap": ["region"], "drop": ["age"], "schema": {"columns": {"age": "integer"}}}
+    expected = [name for name in people.columns if name != "age"]
+    from_file = tabveil.perturb(tmp_path / "people.csv", **settings)
+    assert from_file.rows.column_names == from_file.raw.column_names == expected
+    rows = tabveil.perturb(people, **settings).rows
+    assert [*rows.columns] == expected
+    assert rows["region"].value_counts().to_dict() == people["region"].value_counts().to_dict()

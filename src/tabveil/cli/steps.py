@@ -203,6 +203,7 @@ def perturb(
         option("COLUMN", "A column that --noise and --replace change. Repeatable; if left out, all others."),
     ] = None,
     schema: Annotated[Path | None, asked("column_types")] = None,
+    drop: Drop = None,
     missing: Missing = None,
     seed: Seed = 0,
     force: Force = False,
@@ -228,6 +229,7 @@ def perturb(
             seed=seed,
             schema=schema,
             missing=missing or (),
+            drop=drop or (),
         )
         tell("writing", 0.8)
         frame.write_raw(found.raw, place, like=data)

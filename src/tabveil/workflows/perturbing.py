@@ -20,7 +20,7 @@ from tabveil.core.table import Categorical, Column, Floats, Indices, Table
 from tabveil.core.wording import escaped, listed, percent, plural
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.synthesis.risks.planted import shifted
-from tabveil.tables.reading import LoadedTable, Source, load_table, to_native
+from tabveil.tables.reading import LoadedTable, Source, declare, leave_out, load_table, to_native
 from tabveil.tables.reading.load import SchemaSource
 from tabveil.tables.reading.rewriting import other_columns_native, other_columns_raw, other_columns_source
 
@@ -55,7 +55,7 @@ class Perturbed:
     @cached_property
     def rows(self) -> Any:  # noqa: ANN401 - see below
         """The rows, in the kind of table that came in; those of a file as an Arrow table."""
-        if isinstance(self.source, (str, Path)):
+        if isinstance(self.source, (str, Path, Source)):
             return to_native(self.changed.take(self.order), self.loaded.layout)
         return other_columns_native(self.source, self.touched, self.loaded.layout, self.order)
 
@@ -130,6 +130,7 @@ def perturb(
     seed: int = 0,
     schema: SchemaSource = None,
     missing: Iterable[str] = (),
+    drop: str | Iterable[str] = (),
     leave: Iterable[str] = (),
 ) -> Perturbed:
     """Swap values among rows, or move them by noise, as ``tabveil perturb`` does.
@@ -162,6 +163,8 @@ def perturb(
         The same seed makes the same table of the same rows, in whatever order they come.
     schema, missing
         As in :func:`tabveil.audit`.
+    drop
+        Columns that the rows are not to have, such as an index.
     leave
         Further columns that noise leaves alone, such as one that says whose row it is.
 
@@ -171,7 +174,7 @@ def perturb(
     >>> patients = hospital(300, seed=1)
     >>> found = perturb(patients, swap=["region"], within=["sex"], noise=0.1, columns=["age"])
     >>> found.sentences[0]
-    'Values of region changed places among 300 of 300 rows.'
+    'Values of region changed places among 299 of 300 rows.'
     >>> bool((found.rows["age"].sort_values().to_numpy() == patients["age"].sort_values().to_numpy()).all())
     False
     """
@@ -180,7 +183,9 @@ def perturb(
     require_perturbation(
         "perturb", swap=swap, within=within, share=share, noise=noise, replace=replace, columns=columns
     )
-    loaded = load_table(data, schema=schema, missing=missing)
+    gone = declare.columns_named(drop)
+    data = leave_out(data, gone)
+    loaded = load_table(data, schema=declare.read(schema).about_rest(gone), missing=missing)
     table = loaded.table
     if not len(table):
         raise SchemaError("perturb", "the table has no rows.")
