@@ -56,7 +56,7 @@ def test_a_wrong_number_is_found():
     aim = "curve | private | adult | aim | seen"
     planted = changed(aim, "−0.006 (0.00) | −0.005 (0.00)", "−0.006 (0.00) | 0.050 (1.00)")
     wrong = claims.disagreements(claims.judged(WRITTEN, planted))
-    assert "proxy: does not hold is said, holds in part follows" in wrong
+    assert wrong == ["rq2-risk-models: holds is said, holds in part follows"]
 
 
 def test_a_wrong_verdict_is_found(numbers):
@@ -102,6 +102,14 @@ def test_studies_as_published_are_read_by_names_that_they_have():
             assert risk in [item if isinstance(item, str) else item["label"] for item in plan["risks"]]
             labels = [item if isinstance(item, str) else item["label"] for item in plan["metrics"]]
             assert row.split(", at ")[0] in labels, address
+
+
+def test_every_table_with_a_short_name_is_read():
+    asked = [
+        claim.get(kind, {}).get("numbers", {}) for claim in WRITTEN["claims"] for kind in claims.SETTINGS
+    ]
+    used = {address.partition(" > ")[0] for numbers in asked for address in numbers.values()}
+    assert used == set(WRITTEN["tables"])
 
 
 def test_three_numbers_decide_by_hand():

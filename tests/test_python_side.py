@@ -207,6 +207,7 @@ OTHER_IN_PYTHON = {
     "metrics": "a list",
     "policy": "a file to edit",
     "schema": "a file to edit",
+    "serve": "pages for people who use no code",
 }
 
 
