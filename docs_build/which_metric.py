@@ -66,6 +66,10 @@ BY_HAND: Mapping[str, Judged] = {
     "membership_ratio": Judged("An attacker with a sample of the population.", _SAMPLE),
     "membership_trees": Judged("Sees most where the release was drawn from trees.", _SAMPLE),
     "membership_influence": Judged("Asks what one person adds to a sample.", _SAMPLE),
+    "membership_views": Judged(
+        "Linked tables: sees people by their own row, by their linked rows, and by gaps between events.",
+        "Linked tables only; where they are many, a part of the people is attacked, and bounds are wider.",
+    ),
     "membership_contrastive": Judged("Also by how many columns differ.", _OWN_SPACE),
     "domias_kde": Judged(
         "Rests on a theory of overfitting; sees much behind noise; can test outlying people by themselves.",
