@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "THIRD_PARTY.md"
-EXTRAS = ("deep", "xlsx", "pii", "cluster", "tune")
+EXTRAS = ("deep", "web", "xlsx", "pii", "cluster", "tune")
 _NAME = re.compile(r"^[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
 _OTHER_SYSTEMS = re.compile(r"win32|Windows|Darwin|darwin|emscripten|PyPy|cuda|nvidia|triton")
