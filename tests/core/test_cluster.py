@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from supplies.clusters import started
+from supplies.daemons import waited_for
 
 from tabveil.auditing.steps import _attempt
 from tabveil.core.cluster import Elsewhere, cluster
@@ -128,6 +129,26 @@ def test_a_worker_that_is_lost_changes_nothing(tmp_path):
             found = side_by_side(works, titles=[*"abcdefghi"], portable=True)
         assert workers[0].wait() < 0
     assert [item for item in found if item is not None] == [1, 3, 5, 7]
+
+
+def test_what_is_lost_with_its_only_worker_is_sent_again(tmp_path):
+    """A scheduler lets go of copies that no call is waiting for, after some seconds."""
+    with started(tmp_path, "tcp") as (address, workers), cluster(address, (), owner="audit") as client:
+        others, table = Elsewhere(client, owner="audit"), np.arange(10)
+        others.keep(table)
+        (parcel,) = others._sent.parcels
+        client.amm.run_once()
+        waited_for(lambda: len(client.who_has([parcel])[parcel.key]) == 1)
+        (holder,) = client.who_has([parcel])[parcel.key]
+        lost = client.run(os.getpid)[holder]
+        next(worker for worker in workers if worker.pid == lost).kill()
+        heard = []
+        with working(others=others, listener=lambda _, share: heard.append(share)):
+            works = [
+                partial(_attempt, partial(np.take, table, n), "take", None, silent=False) for n in range(4)
+            ]
+            assert side_by_side(works, titles=[*"abcd"], portable=True) == [0, 1, 2, 3]
+        assert heard == sorted(heard)
 
 
 @pytest.mark.parametrize("error", [None, type("KilledWorker", (Exception,), {})()])

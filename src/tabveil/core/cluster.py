@@ -22,6 +22,8 @@ from tabveil.core.workers import available_threads, seed_of_shared, sharing, unh
 from tabveil.errors import ParameterError
 
 _SECONDS_TO_ANSWER = 10
+_TIMES_SENT = 3
+"""What is lost with its workers is sent again so often."""
 
 
 @contextmanager
@@ -199,7 +201,30 @@ class Elsewhere:
     def __call__(
         self, works: Sequence[Callable[[], Any]], *, order: Iterable[int], ended: Callable[[int], None]
     ) -> list[Any]:
-        """Do all, handed out in this order; return what each found, or raise what the first raised."""
+        """Do all, handed out in this order; return what each found, or raise what the first raised.
+
+        A scheduler may keep one copy alone of what was sent to all workers, and lose it with its worker. Then
+        everything is sent and done again: the answers are the same.
+        """
+        order, told = list(order), set[int]()
+
+        def tell_once(number: int) -> None:
+            if number not in told:
+                told.add(number)
+                ended(number)
+
+        for _ in range(_TIMES_SENT):
+            found = self._attempt(works, order, tell_once)
+            if found is not None:
+                return found
+            things, self._sent = self._sent.things, _Sent()
+            self._sent = self._with(things)
+        raise self._were_lost()
+
+    def _attempt(
+        self, works: Sequence[Callable[[], Any]], order: Sequence[int], ended: Callable[[int], None]
+    ) -> list[Any] | None:
+        """Do all; None where what was sent is lost."""
         sent = self._with(_in_all(works))
         settings = self._threads, self._at_once(), seed_of_shared()
         futures = {
@@ -220,6 +245,9 @@ class Elsewhere:
             if future.status == "finished":
                 ended(number)
             elif number < min(failed, default=len(works)):
+                if _is_lost(future):
+                    self._client.cancel(list(futures.values()))
+                    return None
                 failed[number] = self._failure(future)
                 self._client.cancel([later for other, later in futures.items() if other > number])
         if failed:
@@ -239,12 +267,20 @@ class Elsewhere:
         """Return what a call raised, or say that it was never done."""
         error: BaseException | None = None if future.cancelled() else future.exception()
         if error is None or type(error).__name__ in {"KilledWorker", "FutureCancelledError"}:
-            return ParameterError(
-                self._owner,
-                "the workers that shared the work were lost again and again (out of memory?).",
-                hint="Run it again, with fewer tasks at once on each machine or without --scheduler.",
-            )
+            return self._were_lost()
         return error
+
+    def _were_lost(self) -> ParameterError:
+        return ParameterError(
+            self._owner,
+            "the workers that shared the work were lost again and again (out of memory?).",
+            hint="Run it again, with fewer tasks at once on each machine or without --scheduler.",
+        )
+
+
+def _is_lost(future: Any) -> bool:  # noqa: ANN401 - Dask's own
+    """Whether something that a call was given is on no worker any more."""
+    return bool(future.cancelled()) or type(future.exception()).__name__ == "FutureCancelledError"
 
 
 def _in_all(works: Sequence[Any]) -> list[Any]:
