@@ -213,13 +213,20 @@ class Elsewhere:
                 told.add(number)
                 ended(number)
 
-        for _ in range(_TIMES_SENT):
+        for left in reversed(range(_TIMES_SENT)):
             found = self._attempt(works, order, tell_once)
             if found is not None:
                 return found
-            things, self._sent = self._sent.things, _Sent()
-            self._sent = self._with(things)
+            if left:
+                self._send_again()
         raise self._were_lost()
+
+    def _send_again(self) -> None:
+        things, self._sent = self._sent.things, _Sent()
+        try:
+            self._sent = self._with(things)
+        except TimeoutError:  # there is no worker any more
+            raise self._were_lost() from None
 
     def _attempt(
         self, works: Sequence[Callable[[], Any]], order: Sequence[int], ended: Callable[[int], None]
