@@ -54,7 +54,7 @@ PAGE = """# How often is a verdict wrong, and how many control rows does it need
 rows) are disjoint draws of real rows. A clean release leaks nothing: what is called *above* is called so by
 mistake. In a leaky one {people} of 100 training people stand, twice as many as are accepted: what is called
 *within* is called so by mistake. A default audit, with the default policy (5 people of 100, 95 %), judges
-clean releases, a quick one leaky ones: the fewer attacks, the easier a leak is missed. {audits:,} audits,
+clean releases, a quick one, which asks fewer attacks, leaky ones. {audits:,} audits,
 {minutes:,.0f} CPU minutes. Releases that leak in other ways are tried by the [red team](red_team.md).
 
 Clean releases called *above*: {false_above}. Leaky releases called *within*: {false_within}.
@@ -78,8 +78,8 @@ What inconclusive verdicts gave as a reason, in so many audits; one may give sev
 ## How far the bounds reach
 
 The largest upper bound of the gain over all attacks on a risk, on clean releases, in people of 100: the
-median over the audits of a table, and in brackets what nine tenths of them stay below. *Within* needs at most
-5.
+median over the audits of a table, and in brackets the quantile at nine tenths, which of few audits is nearly
+the largest. *Within* needs at most 5.
 
 {bounds}
 
@@ -111,9 +111,8 @@ of inference (45 configurations), at the level that a verdict asked for when it 
 | 15 of 3,000 | 3 of 12 | 3 of 12 | 0.0187 | 0.0166 |
 | 18 of 3,000 | 7 of 12 | 6 of 12 | 0.0038 | 0.0050 |
 
-It does not pay here, so tabveil has none: a joint test gains where nothing is clear, and nothing at the level
-that counts. Nor would it change a verdict. So few people are far from 5 of 100, and 12 rows that equal a
-training row, where none equals a control row, are seen as copies by themselves.
+At the level that counts it sees no more, so default audits have none. (The option `calibrated` of
+`linkability` and `inference` deals labels anew.)
 
 ## How many control rows "within" needs
 
@@ -122,8 +121,8 @@ within 5 of 100:
 
 {needed}
 
-With fewer, a clean release is mostly *inconclusive*, and the verdict says about how many rows would settle
-it.
+With fewer, half or more of the clean releases of each table were *inconclusive*, and the verdict says about
+how many rows would settle it.
 """
 
 
