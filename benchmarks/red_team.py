@@ -38,10 +38,10 @@ SHORT = {ABOVE: "above", WITHIN: "within", INCONCLUSIVE: "inconclusive", REFUSED
 PAGE = """# Which leaks escape?
 
 `python benchmarks/red_team.py` writes this page. {n_leaky} constructions make releases that leak for certain,
-{n_clean} others such that do not. Train, control and release have about 3,000 rows each, of real tables
-(Adult, census income, hospital encounters, loans, a health survey) and of made ones, where real ones lack
-what is to be leaked. A default audit judges each by the default policy; draws of each: {draws}, fewer where
-an audit takes long. {n_audits:,} audits, {minutes:,.0f} CPU minutes.
+{n_clean} others make releases that do not leak. Train, control and release have about 3,000 rows each where
+nothing else is said, of real tables (Adult, census income, hospital encounters, loans, a health survey) and
+of made ones, where real ones lack what is to be leaked. A default audit judges each by the default policy;
+draws of each: at most {draws}. {n_audits:,} audits, {minutes:,.0f} CPU minutes.
 
 *Exposed* says of how many of 100 training people the release holds data, because it was made so. A leak is
 caught where the verdict is *above*. Where the control was trained on, or shares people with train, nothing

@@ -6,7 +6,7 @@ from drawings import Axes, Curve, Panel, Row, Spot, around, curves, dots
 from page_tables import PEOPLE, SEEN, row, spot
 
 SPACES = {
-    "": "by the mixed distance",
+    "": "outside the space",
     "contrastive": "in the contrastive space",
     "both spaces": "in both together",
 }

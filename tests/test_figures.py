@@ -230,7 +230,7 @@ def test_a_figure_is_drawn_from_the_table_on_its_page():
     across = ticks(drawing)
     assert low == pytest.approx(across["0"] + (across["1"] - across["0"]) / 4, abs=0.1)
     assert high == across["1"]
-    assert "linkability: by the mixed distance 0.250 to 1.000, in the contrastive space 0.500 to 0.500." in (
+    assert "linkability: outside the space 0.250 to 1.000, in the contrastive space 0.500 to 0.500." in (
         drawing.find(f"{SVG}desc").text
     )
     assert figures.fill(PAGE.replace("0.250", "0.260"))[1] != drawn
@@ -272,7 +272,7 @@ def test_spaces_of_an_attack_stand_in_one_row():
     drawing = ET.fromstring(drawn["figures/leaks_made_adult_transformer.svg"])
     assert said(drawing).count("membership_calibrated") == said(drawing).count("singling_out, all rows") == 2
     told = drawing.find(f"{SVG}desc").text
-    wanted = "at 1.6: by the mixed distance 0.200 to 0.400, in the contrastive space 0.600 to 0.600, in both"
+    wanted = "at 1.6: outside the space 0.200 to 0.400, in the contrastive space 0.600 to 0.600, in both"
     assert wanted in told
 
 
