@@ -145,7 +145,7 @@ def test_the_contrastive_space_is_shown_beside_the_mixed_distance(folder, monkey
     Path("space.json").write_text(json.dumps(told))
     result = run(*AUDIT, "--config", "space.json", "--metrics", "linkability", "--html", "page.html")
     assert result.exit_code == 0, result.output
-    assert "The contrastive space beside the mixed distance" in result.stdout
+    assert "The contrastive space beside the same attacks outside it" in result.stdout
     assert "Inference, contrastive" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
     page = Path("page.html").read_text(encoding="utf-8")

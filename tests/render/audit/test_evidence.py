@@ -82,10 +82,10 @@ def test_what_has_nothing_beside_it_is_left_out():
 def test_page_and_terminal_have_the_table():
     report = Report.from_json(both().to_json())
     written = page(report)
-    assert "The contrastive space beside the mixed distance" in written
+    assert "The contrastive space beside the same attacks outside it" in written
     assert '<a href="#contrastive">' in written
     shown = text(report)
-    assert "The contrastive space beside the mixed distance: gain, or risk" in shown
+    assert "The contrastive space beside the same attacks outside it: gain, or risk" in shown
     line = next(
         line for line in shown.splitlines() if line.startswith("Inference, contrastive  ") and "…" in line
     )

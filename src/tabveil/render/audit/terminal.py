@@ -261,11 +261,11 @@ def _spaces(report: Report) -> list[RenderableType]:
     if not pairs:
         return []
     table = plain_table("metric")
-    for heading in ("mixed", "contrastive"):
+    for heading in ("outside", "in the space"):
         table.add_column(f"{heading}, {level_of(report)}", no_wrap=True)
     for item in pairs:
         table.add_row(item.title, with_interval(item.mixed), with_interval(item.contrastive))
-    return section("The contrastive space beside the mixed distance: gain, or risk", Text(), table)
+    return section("The contrastive space beside the same attacks outside it: gain, or risk", Text(), table)
 
 
 def _utility(useful: Usefulness | None) -> list[RenderableType]:

@@ -130,7 +130,7 @@ class BootstrapModel(FittedModel):
 
 @dataclass(frozen=True, kw_only=True)
 class Bootstrap(Maker):
-    """Copy random training rows: nothing is as useful, and nothing reveals more.
+    """Copy random training rows: nothing reveals more.
 
     The ceiling of every comparison. ``noise`` shakes numbers by so many standard deviations of their column
     and replaces labels with that probability; it makes copies harder to see, not harmless. Labels
