@@ -10,7 +10,7 @@ from supplies.places import ROOT
 FOLDER = ROOT / "examples" / "peers"
 PAGE = (FOLDER / "README.md").read_text(encoding="utf-8")
 SCRIPTS = sorted(path for path in FOLDER.glob("*.py") if path.stem != "beside")
-PEERS = {"anonymeter", "sdmetrics"}
+PEERS = {"anonymeter", "sdmetrics", "syntheval"}
 CHANCE = {"baseline_of_a_coin", "missing_values", "negative_guess", "no_seed"}
 """Those whose other tool has no seed: its numbers differ from run to run."""
 
