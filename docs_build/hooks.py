@@ -11,7 +11,7 @@ import pages
 from mkdocs.structure.files import File, Files
 
 _OUT_OF_DOCS = re.compile(r"\]\(\.\./(benchmarks|examples)/")
-_INTO_DOCS = "](../docs/"  # of pages that stand beside docs/
+_INTO_DOCS = re.compile(r"\]\(((?:\.\./)+)docs/")  # of pages that stand beside docs/
 _EXAMPLE = re.compile(r"(\]\(examples/\w+)\.py\)")
 
 
@@ -40,6 +40,8 @@ def written(markdown: str) -> str:
     '[here](examples/release_gate.md), [there](benchmarks/peers.md)'
     >>> written("[back](../docs/definitions.md)")
     '[back](../definitions.md)'
+    >>> written("[back](../../docs/comparison.md)")
+    '[back](../../comparison.md)'
     """
-    seen = checked_in.without_marks(markdown).replace(_INTO_DOCS, "](../")
+    seen = _INTO_DOCS.sub(r"](\1", checked_in.without_marks(markdown))
     return _EXAMPLE.sub(r"\1.md)", _OUT_OF_DOCS.sub(r"](\1/", seen))

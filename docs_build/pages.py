@@ -27,6 +27,7 @@ def generated() -> dict[str, str]:
     """Return the text of every page that has no file in docs/, by its place in the site."""
     return {
         **{f"examples/{path.stem}.md": example(path) for path in sorted((ROOT / "examples").glob("*.py"))},
+        "examples/peers/README.md": (ROOT / "examples" / "peers" / "README.md").read_text(encoding="utf-8"),
         **{
             f"benchmarks/{name}": _benchmark(name)
             for name in ("README.md", "peers.md", "scale.md", "growth.md", "generators.md", "epsilon.md")
