@@ -239,6 +239,18 @@ def test_markers_are_missing_and_the_rest_is_looked_at_again(tmp_path):
     assert only(typed.astype("category"), missing="?")[0].labels == ("a", "b")
 
 
+@pytest.mark.parametrize("type_", ["int64", "int8", "float32", "float64"])
+def test_a_number_that_means_missing_does_so_in_typed_sources_too(type_):
+    column, cells, _ = only(pd.DataFrame({"x": [1, -9, 2]}, dtype=type_), missing=["?", "-9"])
+    assert (column.low, column.high) == (1, 2)
+    assert nan_to_none(cells) == [1, None, 2]
+    assert only(pd.DataFrame({"x": [1, -9, 2]}, dtype=type_), missing="-9.5")[0].low == -9
+    short = pd.DataFrame({"x": [1.5, 99.9]}, dtype="float32")
+    assert nan_to_none(only(short, missing="99.9")[1]) == [1.5, None]
+    exact = pa.table({"x": pa.array([decimal.Decimal("1.5"), decimal.Decimal("-9.0")])})
+    assert nan_to_none(only(exact, missing="-9")[1]) == [1.5, None]
+
+
 def test_a_text_column_of_numbers_stays_text_in_typed_sources():
     assert only(pd.DataFrame({"x": ["1", "2"]}))[0] == Categorical(name="x", labels=("1", "2"))
 

@@ -197,6 +197,8 @@ def piece_of(
         kind = _typed_kind(role, name, array.type)
         if pt.is_floating(array.type):
             array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+        if kind is Kind.NUMBER and len(missing):
+            array = _without_codes(array, missing)
         return Values(role=role, array=array, kind=kind)
     coded = array.cast(pa.large_string()).dictionary_encode()
     _require_short(role, name, coded.dictionary)
@@ -213,6 +215,17 @@ def piece_of(
         comma=comma,
         blanks=tuple(coded.dictionary.filter(pa.array(blank)).to_pylist()),
     ).keep(~blank)
+
+
+def _without_codes(numbers: pa.Array, missing: pa.Array) -> pa.Array:
+    """Let numbers be missing that stand among the texts that mean missing, such as -9."""
+    words, none = arrow.numbers(missing)
+    codes = pa.array(words[~none])
+    if len(codes) == 0:
+        return numbers
+    alike = numbers.type if pt.is_floating(numbers.type) else pa.float64()  # 9.9 in 32 bits is another number
+    meant = pc.is_in(numbers.cast(alike, safe=False), codes.cast(alike, safe=False))
+    return pc.if_else(meant, pa.scalar(None, numbers.type), numbers)
 
 
 def is_text(kind: pa.DataType) -> bool:
