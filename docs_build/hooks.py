@@ -4,6 +4,7 @@ It stands beside docs/ and not in it because everything in docs/ becomes part of
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 import checked_in
@@ -31,6 +32,13 @@ def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 - MkDocs' sett
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Point links to other folders at their pages in the site."""
     return written(markdown)
+
+
+def on_post_build(config: Any) -> None:  # noqa: ANN401 - MkDocs' settings
+    """Write what the search looks through as a script, too: from a disk, browsers read nothing else."""
+    folder = Path(config.site_dir) / "search"
+    found = (folder / "search_index.json").read_text(encoding="utf-8")
+    (folder / "search_index.js").write_text(f"var __index = {found}", encoding="utf-8")
 
 
 def written(markdown: str) -> str:

@@ -11,6 +11,8 @@ import sys
 from html.parser import HTMLParser
 
 import pytest
+from supplies.browser import need_chromium
+from supplies.devtools import browsing
 from supplies.page_commands import READ, RUN, blocks, commands, follow
 from supplies.places import ROOT
 
@@ -335,6 +337,24 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_outside(site
     for path in site.rglob("*.css"):
         style = path.read_text(encoding="utf-8")
         assert re.findall(r"url\(['\"]?(?:https?:)?//|@import", style) == []
+
+
+def test_the_search_finds_words_also_when_the_site_is_read_from_a_disk(site):
+    need_chromium()
+    with browsing() as browser:
+        page = browser.new_page()
+        page.open((site / "index.html").as_uri())
+        page.run("document.querySelector('.md-search__input').focus()")
+        for word in ("release", "singling out", "threshold"):
+            page.run("document.querySelector('.md-search__input').select()")
+            page.call("Input.insertText", text=word)
+            page.run("document.activeElement.dispatchEvent(new Event('keyup', {bubbles: true}))")
+            page.until("/matching/.test(document.querySelector('.md-search-result__meta').innerText)")
+            page.until("document.querySelectorAll('.md-search-result__item').length")
+        page.run("document.querySelector('.md-search__input').select()")
+        page.call("Input.insertText", text="xylophones")
+        page.run("document.activeElement.dispatchEvent(new Event('keyup', {bubbles: true}))")
+        page.until("/No matching/.test(document.querySelector('.md-search-result__meta').innerText)")
 
 
 def test_pages_of_the_site_lead_to_each_other(site):
