@@ -4,6 +4,7 @@ It stands beside docs/ and not in it because everything in docs/ becomes part of
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 import checked_in
@@ -17,8 +18,9 @@ _EXAMPLE = re.compile(r"(\]\(examples/\w+)\.py\)")
 
 def on_config(config: Any) -> None:  # noqa: ANN401 - MkDocs' settings
     """List the metrics' own pages in the navigation."""
-    (metrics,) = (entry["Metrics"] for entry in config.nav if "Metrics" in entry)
-    metrics[1:1] = pages.navigation()
+    (reference,) = (entry["Reference"] for entry in config.nav if "Reference" in entry)
+    (metrics,) = (entry["Metrics"] for entry in reference if "Metrics" in entry)
+    metrics.extend(pages.navigation())
 
 
 def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 - MkDocs' settings
@@ -28,9 +30,18 @@ def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 - MkDocs' sett
     return files
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Point links to other folders at their pages in the site."""
+def on_page_markdown(markdown: str, page: Any, **_: object) -> str:  # noqa: ANN401 - MkDocs' page
+    """Point links to other folders at their pages in the site, and leave the first page to its doors."""
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation", "toc"]
     return written(markdown)
+
+
+def on_post_build(config: Any) -> None:  # noqa: ANN401 - MkDocs' settings
+    """Write what the search looks through as a script, too: from a disk, browsers read nothing else."""
+    folder = Path(config.site_dir) / "search"
+    found = (folder / "search_index.json").read_text(encoding="utf-8")
+    (folder / "search_index.js").write_text(f"var __index = {found}", encoding="utf-8")
 
 
 def written(markdown: str) -> str:

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import pkgutil
+import re
 import textwrap
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def insertions() -> dict[str, str]:
         "transitions": transitions(),
         "sampled privacy": sampled_privacy(),
         "rooms": rooms(),
+        "evidence": evidence(),
     }
 
 
@@ -153,6 +155,29 @@ def _room(name: str) -> list[str]:
     told = " ".join(module for module in found if not module.endswith("kernels"))
     head = f"{ROOMS.index(name) + 1}  {name:<11}"
     return textwrap.wrap(told, width=96, initial_indent=head, subsequent_indent=" " * len(head))
+
+
+def evidence() -> str:
+    """Return in a few lines what studies found, in the numbers of their pages."""
+    wrong = _numbers("verdicts", r"called \*above\*: (\d+) of (\d+)\. .*\*within\*: (\d+) of (\d+)\.")
+    escaped = _numbers("red_team", r"; (\d+) of (\d+) draws\. Called \*within\* [^:]*: (\d+) of \d+ draws\.")
+    claims = _numbers(
+        "claims", r"Of (\d+) claims: (\d+) \*holds\*, (\d+) \*holds in part\*, (\d+) \*does not"
+    )
+    return f"""\
+- **Verdicts.** Called *within*: {wrong[2]} of {wrong[3]} leaky releases. Called *above*: {wrong[0]} of \
+{wrong[1]} clean ones ([how often verdicts are wrong](verdicts.md)).
+- **Leaks of many kinds**, made to escape: {escaped[0]} of {escaped[1]} were caught, {escaped[2]} called \
+*within* ([which escape](red_team.md)).
+- **Papers**: of {claims[0]} claims in those that it stands on, {claims[1]} hold by our measurements, \
+{claims[2]} in part, and {claims[3]} do not ([claim by claim](claims.md))."""
+
+
+def _numbers(page: str, pattern: str) -> tuple[str, ...]:
+    found = re.search(pattern, (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
+    if found is None:
+        raise ValueError(f"docs/{page}.md no longer says what docs/index.md tells of it: {pattern}")
+    return found.groups()
 
 
 def policy_fields() -> str:

@@ -11,6 +11,9 @@ import sys
 from html.parser import HTMLParser
 
 import pytest
+import yaml
+from supplies.browser import need_chromium
+from supplies.devtools import browsing
 from supplies.page_commands import READ, RUN, blocks, commands, follow
 from supplies.places import ROOT
 
@@ -33,6 +36,7 @@ import hooks
 import markdown_text
 import metric_pages
 import pages
+import small_pictures
 import which_metric
 
 DOCS = ROOT / "docs"
@@ -83,7 +87,39 @@ def site(tmp_path_factory):
 @pytest.mark.parametrize("name", [name for name, text in WRITTEN.items() if blocks(text, *RUN)])
 def test_everything_a_page_says_can_be_done(name, tmp_path, monkeypatch):
     monkeypatch.setitem(PRESETS["default"], "width", 32)  # networks of pages train in a moment
+    if name == "tutorial.md":  # its numbers are those of all people, and tried where minutes do not matter
+        few = tabveil.datasets.hospital(400, seed=1)
+        monkeypatch.setattr(tabveil.datasets, "hospital", lambda n_rows, *, seed: few)
     follow(WRITTEN[name], tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+def test_the_tutorial_comes_out_as_it_says(tmp_path, monkeypatch):
+    follow(WRITTEN["tutorial.md"], tmp_path, monkeypatch)
+    first, second = (tabveil.Report.read(tmp_path / f"{name}.json") for name in ("first", "second"))
+    assert (first.verdict.state, second.verdict.state) == ("above threshold", "within threshold")
+    tried = [{attack.state for attack in change.attacks} for change in first.advice.remedies]
+    assert tried
+    assert all("above threshold" in states for states in tried)  # "None of them is enough."
+
+
+def test_the_first_page_leads_to_four_doors_and_each_page_stands_behind_one():
+    loader = type("Loader", (yaml.SafeLoader,), {})
+    loader.add_multi_constructor("", lambda *_: None)
+    doors = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), loader)["nav"]
+    names = [next(iter(door)) for door in doors]
+    assert names == ["Start", "Tutorial", "How-to", "Reference", "Explanation"]
+    first = hooks.written(WRITTEN["index.md"])
+    assert re.findall(r"^\[\*\*([\w-]+)\*\*\]", first, flags=re.MULTILINE) == names[1:]
+    listed = set(re.findall(r"[\w/]+\.md", json.dumps(doors)))
+    assert {name for name in WRITTEN if name not in listed} == set()
+
+
+def test_pictures_are_small_and_used():
+    told = "\n".join(IN_REPOSITORY.values())
+    for picture in DOCS.glob("*.png"):
+        assert picture.stat().st_size <= 150_000, picture.name
+        assert f"{picture.name})" in told, picture.name
 
 
 @pytest.mark.parametrize("name", sorted(WRITTEN))
@@ -262,7 +298,9 @@ def test_examples_in_the_help_can_be_parsed():
         known[name].make_context(name, words[n_words:])
 
 
-@pytest.mark.parametrize("module", [markdown_text, hooks, checked_in], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [markdown_text, hooks, checked_in, small_pictures], ids=lambda module: module.__name__
+)
 def test_examples_in_the_generators_hold(module):
     done = doctest.testmod(module)
     assert done.attempted > 0
@@ -335,6 +373,24 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_outside(site
     for path in site.rglob("*.css"):
         style = path.read_text(encoding="utf-8")
         assert re.findall(r"url\(['\"]?(?:https?:)?//|@import", style) == []
+
+
+def test_the_search_finds_words_also_when_the_site_is_read_from_a_disk(site):
+    need_chromium()
+    with browsing() as browser:
+        page = browser.new_page()
+        page.open((site / "index.html").as_uri())
+        page.run("document.querySelector('.md-search__input').focus()")
+        for word in ("release", "singling out", "threshold"):
+            page.run("document.querySelector('.md-search__input').select()")
+            page.call("Input.insertText", text=word)
+            page.run("document.activeElement.dispatchEvent(new Event('keyup', {bubbles: true}))")
+            page.until("/matching/.test(document.querySelector('.md-search-result__meta').innerText)")
+            page.until("document.querySelectorAll('.md-search-result__item').length")
+        page.run("document.querySelector('.md-search__input').select()")
+        page.call("Input.insertText", text="xylophones")
+        page.run("document.activeElement.dispatchEvent(new Event('keyup', {bubbles: true}))")
+        page.until("/No matching/.test(document.querySelector('.md-search-result__meta').innerText)")
 
 
 def test_pages_of_the_site_lead_to_each_other(site):

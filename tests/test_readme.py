@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from tabveil.auditing.findings import finding
 from tabveil.cli import app
-from tabveil.metrics.registry import METRICS, defaults
+from tabveil.metrics.registry import METRICS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -26,7 +26,8 @@ def test_installing_comes_first_and_then_the_two_commands():
 
 
 def test_every_finding_of_the_table_is_explained():
-    (line,) = (line for line in README.splitlines() if line.startswith("| `finding` |"))
+    page = (ROOT / "docs" / "reading.md").read_text(encoding="utf-8")
+    (line,) = (line for line in page.splitlines() if line.startswith("| `finding` |"))
     assert every_finding() == set(re.findall(r"\*([a-z ]+)\*:", line))
 
 
@@ -50,7 +51,7 @@ def every_finding():
 
 
 def test_the_page_is_short():
-    assert len(README.split()) < 1100
+    assert len(README.split()) < 800
 
 
 def test_everything_the_page_says_can_be_done(tmp_path, monkeypatch):
@@ -82,8 +83,8 @@ def test_options_named_in_the_text_exist():
         assert option in helps
 
 
-def test_every_metric_that_runs_by_default_is_explained_and_the_others_are_listed():
-    assert set(defaults()) <= set(re.findall(r"`(\w+)`", README))
+def test_every_metric_is_listed_where_the_page_says():
+    assert "(docs/metrics.md)" in README
     listed = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     assert set(METRICS) <= set(re.findall(r"`(\w+)`", listed))
 
@@ -110,7 +111,13 @@ def test_words_that_promise_too_much_do_not_occur(word):
     assert word not in README
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/reading.md", "docs/policy.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        *(f"docs/{name}.md" for name in ("index", "tutorial", "own_table", "audits", "reading", "policy")),
+    ],
+)
 def test_no_sentence_is_a_riddle(page):
     assert riddles_in((ROOT / page).read_text(encoding="utf-8")) == []
 

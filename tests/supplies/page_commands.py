@@ -8,6 +8,7 @@ would run in it is run.
 
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -91,11 +92,14 @@ def follow(page, folder, monkeypatch):
 
 
 def run(command):
-    """Run one command; of make, only whether it would know what to do."""
+    """Run one command, or a script that the page wrote; of make, only whether it would know what to do."""
     program, *args = shlex.split(command)
     if program == "make":
         if shutil.which("make"):
             subprocess.run(["make", "-n", *args], cwd=ROOT, check=True, capture_output=True)
+        return
+    if program == "python":
+        runpy.run_path(args[0], run_name="__main__")
         return
     assert program == "tabveil", command
     result = CliRunner().invoke(app, args)

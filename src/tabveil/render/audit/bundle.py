@@ -79,7 +79,7 @@ class CheckedBundle:
         """Say it in words."""
         found = self.manifest
         again = (
-            "Page, policy, schema and settings were made again from the report, and are the same."
+            "Page, policy, schema and settings were made again from the report: the same."
             if self.made_again
             else f"Made by tabveil {found.tabveil}, and this is {__version__}: the page was not made again."
         )
@@ -88,8 +88,9 @@ class CheckedBundle:
             again,
             *([f"Title: {found.title}"] if found.title else []),
             f"Verdict: {found.verdict}.",
-            *(f"{role}: SHA-256 {digest}" for role, digest in found.inputs.items()),
-            f"The bundle: SHA-256 {self.sha256}. Compare it with the one that was signed.",
+            "Digests (SHA-256):",
+            *(f"  {what:<10}{digest}" for what, digest in {**found.inputs, "bundle": self.sha256}.items()),
+            "Compare that of the bundle with the one that was signed.",
         ]
 
 
