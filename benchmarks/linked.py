@@ -13,16 +13,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from tabveil.auditing.overview import pairs_of_tables
 from tabveil.core.linked import LinkedSplit, LinkedTables
 from tabveil.core.rng import stream
-from tabveil.core.table import Numeric, Split, Table
+from tabveil.core.table import Split
 from tabveil.metrics.agreement import nearly_copied
 from tabveil.metrics.attacks import Linkability, MembershipViews
 from tabveil.metrics.attacks.membership_views import relatives
 from tabveil.metrics.control.copies import copies
 from tabveil.metrics.linked_traces import runs, sets
+from tabveil.synthesis.risks import LeakyPeople, Noisy, NoisyPeople
 from tabveil.tables.linked import load_database
 from tabveil.tables.linked.summaries import databases_of, people_tables
 
@@ -73,12 +76,19 @@ def patients() -> LinkedTables:
 OF_PATIENTS = ("race", "gender", "age", "payer_code", "medical_specialty")
 """What stands in a patient's own row: of the first encounter that has it."""
 
+Change = Callable[[LinkedSplit, Generator], LinkedSplit]
+
 DATABASES: Mapping[str, Callable[[], LinkedTables]] = {"bank_1999": bank, "diabetes130": patients}
 
 
 def dealt(everybody: LinkedTables, rng: Generator, n: int = PEOPLE) -> LinkedSplit:
-    """Deal people to train, control, and a release of fresh people; who shares a row is on one side."""
-    family = relatives(everybody)
+    """Deal people to train, control, and a release of fresh people.
+
+    As ``tabveil split`` does, who shares a row is on one side, and so are people who are equal in all there is.
+    """
+    size, alike = len(everybody), np.unique(everybody.person_hash(), return_inverse=True)[1]
+    links = coo_array((np.ones(size), (relatives(everybody), size + alike)), shape=(2 * size, 2 * size))
+    family = connected_components(links, directed=False)[1][relatives(everybody)]
     turns = rng.permutation(len(everybody))
     order = np.argsort(turns[family], kind="stable")[: 3 * n]
     return LinkedSplit(
@@ -88,48 +98,13 @@ def dealt(everybody: LinkedTables, rng: Generator, n: int = PEOPLE) -> LinkedSpl
     )
 
 
-def leaked(split: LinkedSplit, share: float, *, own: bool = True, linked: bool = True) -> LinkedSplit:
-    """Put people of train into the release: with their own rows, their linked rows, or both."""
-    n, fresh = round(share * len(split.synthetic)), split.synthetic
-    theirs, instead = split.train.take(np.arange(n)), fresh.take(np.arange(n))
-    planted = replace(
-        theirs,
-        own=(theirs if own else instead).own,
-        linked=(theirs if linked else instead).linked,
-    )
-    return replace(split, synthetic=planted.joined(fresh.take(np.arange(n, len(fresh)))))
+def leaked(share: float, plant: LeakyPeople) -> Change:
+    """Put a share of people into the release, as the risk model plants them."""
 
+    def change(split: LinkedSplit, rng: Generator) -> LinkedSplit:
+        return replace(split, synthetic=plant(split.train, split.synthetic, share, rng=rng))
 
-def noisy(split: LinkedSplit, share: float, noise: float, rng: Generator) -> LinkedSplit:
-    """Plant whole people behind noise: numbers are moved by a part, some categories drawn anew."""
-    planted = leaked(split, share)
-    n = round(share * len(split.synthetic))
-    theirs = planted.synthetic.take(np.arange(n))
-    moved = replace(
-        theirs,
-        own=_moved(theirs.own, noise, rng),
-        linked={
-            name: replace(rows, table=_moved(rows.table, noise, rng)) for name, rows in theirs.linked.items()
-        },
-    )
-    rest = planted.synthetic.take(np.arange(n, len(planted.synthetic)))
-    return replace(split, synthetic=moved.joined(rest))
-
-
-def _moved(table: Table, noise: float, rng: Generator) -> Table:
-    values = table.values.copy()
-    for at, column in enumerate(table.schema.columns):
-        cells = values[:, at]
-        if isinstance(column, Numeric):
-            with np.errstate(invalid="ignore"):
-                moved = cells * (1 + noise * rng.normal(size=len(cells)))
-                spread = noise * (np.nanstd(cells) if len(cells) else 0.0)
-                moved = cells + spread * rng.normal(size=len(cells)) if column.arbitrary_zero else moved
-            values[:, at] = np.clip(moved, column.low, column.high)
-        elif len(cells):
-            other = rng.random(len(cells)) < noise
-            values[other, at] = rng.permutation(cells)[other]
-    return replace(table, values=values)
+    return change
 
 
 @dataclass
@@ -145,14 +120,16 @@ class Seen:
     seconds: float = 0.0
 
 
-CASES: Mapping[str, Callable[[LinkedSplit, Generator], LinkedSplit]] = {
+WHOLE_NUMBERS_TOO = Noisy(sigma_moves="every")
+CASES: Mapping[str, Change] = {
     "clean": lambda split, _: split,
-    "5 % of people, all rows": lambda split, _: leaked(split, 0.05),
-    "1 % of people, all rows": lambda split, _: leaked(split, 0.01),
-    "5 %, linked rows alone": lambda split, _: leaked(split, 0.05, own=False),
-    "5 %, own rows alone": lambda split, _: leaked(split, 0.05, linked=False),
-    "5 % behind noise .05": lambda split, rng: noisy(split, 0.05, 0.05, rng),
-    "1 % behind noise .05": lambda split, rng: noisy(split, 0.01, 0.05, rng),
+    "5 % of people, all rows": leaked(0.05, LeakyPeople()),
+    "1 % of people, all rows": leaked(0.01, LeakyPeople()),
+    "5 %, linked rows alone": leaked(0.05, LeakyPeople(part="linked")),
+    "5 %, own rows alone": leaked(0.05, LeakyPeople(part="own")),
+    "5 % behind noise .05": leaked(0.05, NoisyPeople()),
+    "1 % behind noise .05": leaked(0.01, NoisyPeople()),
+    "1 % behind noise .05, whole numbers too": leaked(0.01, NoisyPeople(noise=WHOLE_NUMBERS_TOO)),
 }
 
 
