@@ -2,8 +2,14 @@
 
 ``python benchmarks/linked.py`` deals the people of two real databases to train, control and a release
 that nobody learned from, plants known leaks, asks the attacks of an audit and writes benchmarks/linked.md.
+``python benchmarks/linked.py sizes`` measures how long whole audits of many people take, and writes that
+part of the page alone.
 """
 
+import resource
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +26,7 @@ from tabveil.auditing.overview import pairs_of_tables
 from tabveil.core.linked import LinkedSplit, LinkedTables
 from tabveil.core.rng import stream
 from tabveil.core.table import Split
+from tabveil.datasets import clinic
 from tabveil.metrics.agreement import nearly_copied
 from tabveil.metrics.attacks import Linkability, MembershipViews
 from tabveil.metrics.attacks.membership_views import relatives
@@ -84,7 +91,7 @@ DATABASES: Mapping[str, Callable[[], LinkedTables]] = {"bank_1999": bank, "diabe
 def dealt(everybody: LinkedTables, rng: Generator, n: int = PEOPLE) -> LinkedSplit:
     """Deal people to train, control, and a release of fresh people.
 
-    As ``tabveil split`` does, who shares a row is on one side, and so are people who are equal in all there is.
+    As ``tabveil split`` does: who shares a row is on one side, and so are people equal in all that is there.
     """
     size, alike = len(everybody), np.unique(everybody.person_hash(), return_inverse=True)[1]
     links = coo_array((np.ones(size), (relatives(everybody), size + alike)), shape=(2 * size, 2 * size))
@@ -164,6 +171,67 @@ def measured() -> Iterator[tuple[str, str, Seen]]:
             yield database, case, seen
 
 
+SIZES = "## How long a whole audit takes"
+PEOPLE_AND_EVENTS = ((1_000, 24), (100_000, 10))
+
+
+def with_events(n_people: int, n_events: int, seed: int) -> dict[str, pd.DataFrame]:
+    """Invent patients who all have so many visits."""
+    rng = stream(seed, "events")
+    tables = clinic(n_people, seed=seed)
+    key = tables["patients"]["patient"].to_numpy()
+    n = n_people * n_events
+    gaps = rng.gamma(3.0, rng.gamma(3.0, 4.0, n_people)[:, None], (n_people, n_events)).cumsum(axis=1)
+    begins = rng.integers(0, 365, n_people)[:, None]
+    ward = np.where(
+        rng.random(n) < 0.6, np.repeat(rng.integers(0, 4, n_people), n_events), rng.integers(0, 4, n)
+    )
+    tables["visits"] = pd.DataFrame(
+        {
+            "patient": np.repeat(key, n_events),
+            "day": np.datetime64("2024-01-01") + (begins + gaps).astype("timedelta64[D]").reshape(-1),
+            "ward": np.array(["surgery", "cardiology", "neurology", "trauma"])[ward],
+            "days": rng.poisson(2.0, n),
+            "cost": np.round(rng.gamma(2.0, 400.0, n), 2),
+        }
+    )
+    return tables
+
+
+def cpu_seconds(n_people: int, n_events: int) -> float:
+    """Measure the CPU seconds of ``tabveil audit --quick --no-advice``, with as many people in each table."""
+    with tempfile.TemporaryDirectory() as folder:
+        for seed, role in enumerate(("train", "control", "synthetic"), 1):
+            place = Path(folder) / role
+            place.mkdir()
+            for name, table in with_events(n_people, n_events, seed).items():
+                table.to_parquet(place / f"{name}.parquet")
+        said = "person: {table: patients, key: patient}\nlinked: {visits: {key: patient, order: day}}\n"
+        said += "train: train/\ncontrol: control/\nsynthetic: synthetic/\n"
+        (Path(folder) / "db.yaml").write_text(said, encoding="utf-8")
+        command = [sys.executable, "-m", "tabveil", "audit", "--tables", "db.yaml", "--quick", "--no-advice"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def sizes() -> None:
+    """Measure whole audits, and write that part of the page."""
+    rows = []
+    for n_people, n_events in PEOPLE_AND_EVENTS:
+        rows.append(f"| {n_people:,} | {n_events} | {cpu_seconds(n_people, n_events):,.0f} |")
+        print(rows[-1], flush=True)
+    leaks = PAGE.read_text(encoding="utf-8").split(SIZES)[0].rstrip()
+    PAGE.write_text(
+        f"{leaks}\n\n{SIZES}\n\nMade by `python benchmarks/linked.py sizes`: `tabveil audit --tables --quick "
+        "--no-advice` of invented patients, as many in train as in control and in the release, each with as "
+        "many visits. Where people are very many, `membership_views` attacks a part of them.\n\n"
+        "| people of each | events of each person | CPU s |\n|---|---|---|\n" + "\n".join(rows) + "\n",
+        encoding="utf-8",
+    )
+
+
 def main() -> None:
     """Measure and write the page."""
     lines = []
@@ -182,6 +250,7 @@ def main() -> None:
         "| database | release | membership over views | linkability | copies | seen by views | seen | view "
         "that leads most | CPU s |\n|---|---|---|---|---|---|---|---|---|\n"
     )
+    measured_before = PAGE.read_text(encoding="utf-8").split(SIZES)[1:] if PAGE.exists() else []
     PAGE.write_text(
         "# Leaks of linked tables, and what is seen of them\n\n"
         f"Made by `python benchmarks/linked.py`: draws of {PEOPLE:,} people each of train, control "
@@ -194,10 +263,11 @@ def main() -> None:
         "are chance; in diabetes130 the own rows (race, gender, age, payer, specialty) tell of nobody.\n\n"
         + head
         + "\n".join(lines)
-        + "\n",
+        + "\n"
+        + "".join(f"\n{SIZES}{part}" for part in measured_before),
         encoding="utf-8",
     )
 
 
 if __name__ == "__main__":
-    main()
+    sizes() if sys.argv[1:] == ["sizes"] else main()
