@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -234,7 +234,11 @@ def sizes() -> None:
 
 def main() -> None:
     """Measure and write the page."""
-    lines = []
+    write(list(rows()))
+
+
+def rows() -> Iterator[str]:
+    """Measure, and return the rows of the table."""
     for database, case, seen in measured():
         draws = len(seen.seen)
         commonest = max(set(seen.leads), key=seen.leads.count)
@@ -245,7 +249,11 @@ def main() -> None:
             f"{seen.seconds / draws:.1f} |"
         )
         print(row, flush=True)
-        lines.append(row)
+        yield row
+
+
+def write(lines: Sequence[str]) -> None:
+    """Write the page, and keep what stands there of sizes."""
     head = (
         "| database | release | membership over views | linkability | copies | seen by views | seen | view "
         "that leads most | CPU s |\n|---|---|---|---|---|---|---|---|---|\n"

@@ -173,8 +173,16 @@ def _judge(result: Result, grounds: Grounds, policy: Policy, threshold: float, l
         return replace(judged, state=WITHIN)
     if judged.above(threshold):
         return replace(judged, state=ABOVE)
-    rows = rows_needed(gain, threshold, grounds.n_train, grounds.n_control, confidence=policy.confidence)
-    return replace(judged, reason=SIZE_UNCLEAR if seen else TOO_FEW, rows_needed=rows)
+    sizes = [grounds.n_train, grounds.n_control]
+    if isinstance(some := result.details.get("attacked"), list):
+        sizes = some  # who was not attacked narrowed no interval
+    rows = rows_needed(gain, threshold, sizes[0], sizes[1], confidence=policy.confidence)
+    return replace(
+        judged,
+        reason=SIZE_UNCLEAR if seen else TOO_FEW,
+        rows_needed=rows,
+        attacked=sizes[1] if sizes[1] < grounds.n_control else None,
+    )
 
 
 def rows_needed(

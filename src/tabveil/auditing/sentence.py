@@ -175,13 +175,20 @@ def _blind(risk: RiskVerdict) -> str:
 
 def _needed(risks: Sequence[RiskVerdict], n_train: int, counted: str) -> str:
     """Say how many rows would settle it, and what these rows could settle."""
-    rows = max((item.rows_needed or 0 for item in risks), default=0)
+    judged = [item for risk in risks for item in risk.metrics if item.rows_needed is not None]
+    most = max(judged, key=lambda item: item.rows_needed or 0, default=None)
+    rows = 0 if most is None else most.rows_needed or 0
     needed = f"{rounded_rows(rows):,} control {counted}"
     if rows > n_train:
         needed += f", and as many training {counted},"
     settled = max((item.high or 0.0 for item in risks), default=0.0)
+    if most is not None and most.attacked is not None:
+        needed = f"{needed.rstrip(',')}, all of them attacked (n_attacks: {rounded_rows(rows)}),"
+        told = f"{most.title or most.metric} attacked {most.attacked:,} control {counted}, drawn at random. "
+    else:
+        told = ""
     return (
-        f"About {needed} would be enough to decide. With these {counted}, only a threshold of "
+        f"{told}About {needed} would be enough to decide. With these {counted}, only a threshold of "
         f"{most_people(settled)} of 100 or more can be decided."
     )
 
