@@ -413,12 +413,12 @@ def obstacles(report: Report) -> tuple[str, ...]:
         )
     copied = verdict.copies
     if copied is not None and copied.state == INCONCLUSIVE and copied.reason != SIZE_UNCLEAR:
-        n_train = report.inputs["train"].counted
+        n_train, called = report.inputs["train"].counted, report.a_row[1]
         rows = joined(
             [word for word, why in (("equal", REPEATED), ("nearly equal", NEARLY)) if why in copied.reason]
         )
         told.append(
-            f"How many {rows} rows are chance is told by control rows: up to {n_train:,}, as many as train "
-            "has, each one makes it surer."
+            f"How many {rows} {called} are chance is told by control {called}: up to {n_train:,}, as "
+            "many as train has, each one makes it surer."
         )
     return tuple(told)
