@@ -21,8 +21,10 @@ import pandas as pd
 from numpy.random import Generator
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.special import ndtr
 
-from tabveil.auditing.overview import pairs_of_tables
+from tabveil.auditing.overview import ROLES, pairs_of_tables
+from tabveil.core.estimate import chance_of_difference
 from tabveil.core.linked import LinkedSplit, LinkedTables
 from tabveil.core.rng import stream
 from tabveil.core.table import Split
@@ -252,8 +254,40 @@ def rows() -> Iterator[str]:
         yield row
 
 
+def best_case() -> tuple[int, int, int]:
+    """Ask what anybody could see of the own rows of 5 % of patients, where these are the five columns.
+
+    How many of 1,500 own rows are one of a kind; and in how many draws a leak is seen by somebody who counts
+    how many of those that one real person has are in the release, and by one who also knows how frequent each
+    own row is among all patients, and how many were leaked (Neyman and Pearson 1933).
+    """
+    everybody = patients()
+    kinds, counts = np.unique(everybody.own.row_hash(), return_counts=True)
+    frequency = dict(zip(kinds.tolist(), (counts / len(everybody)).tolist(), strict=True))
+    unique, by_count, by_odds = [], 0, 0
+    for draw in range(DRAWS):
+        split = leaked(0.05, LeakyPeople(part="own"))(
+            dealt(everybody, stream(draw, "diabetes130")), stream(draw, "best case")
+        )
+        train, control, released = (getattr(split, role).own.row_hash() for role in ROLES)
+        unique.append(int((np.unique(train, return_counts=True)[1] == 1).sum()))
+        real = np.concatenate([train, control])
+        _, place, times = np.unique(real, return_inverse=True, return_counts=True)
+        seen = np.isin(real, released) & (times[place] == 1)
+        n = len(train)
+        by_count += chance_of_difference(int(seen[:n].sum()), n, int(seen[n:].sum()), n) <= LEVEL
+        there = dict(zip(*(each.tolist() for each in np.unique(released, return_counts=True)), strict=True))
+        odds = np.log(
+            [0.95 + 0.05 * there.get(row, 0) / (len(released) * frequency[row]) for row in real.tolist()]
+        )
+        apart = (odds[:n].mean() - odds[n:].mean()) / (odds.std() * np.sqrt(2 / n))
+        by_odds += float(ndtr(-apart)) <= LEVEL
+    return round(float(np.mean(unique))), by_count, by_odds
+
+
 def write(lines: Sequence[str]) -> None:
     """Write the page, and keep what stands there of sizes."""
+    unique, by_count, by_odds = best_case()
     head = (
         "| database | release | membership over views | linkability | copies | seen by views | seen | view "
         "that leads most | CPU s |\n|---|---|---|---|---|---|---|---|---|\n"
@@ -267,8 +301,19 @@ def write(lines: Sequence[str]) -> None:
         f"draws; a leak is seen where a p-value is at most {LEVEL:g}, about the level of a whole audit. "
         "Linkability is asked with each table against the others. “Seen” counts these, copies, rows that are "
         "copied but for a column or two, whole sets and runs; keys are new, and a whole audit has more "
-        "attacks. In bank_1999 twelve pairs of clients are equal in all that is there, so that a few copies "
-        "are chance; in diabetes130 the own rows (race, gender, age, payer, specialty) tell of nobody.\n\n"
+        "attacks. In bank_1999 twelve pairs of clients are equal in all that is there; they stay together, "
+        "as `tabveil split` keeps them. Noise is that of `NoisyPeople`: 5 % of categories are replaced, "
+        "numbers with decimals and dates are moved by 0.05 standard deviations, and whole numbers by 0.05 on "
+        "average; in the last case whole numbers are moved like the others, too.\n\n"
+        "In diabetes130 the own rows are race, gender, age, payer and specialty; "
+        f"{unique} of {PEOPLE:,} are one of a kind in train. Of 5 % of them leaked alone, somebody who "
+        f"counts how many own rows of one real person are released sees {by_count} of {DRAWS}. Who also knew "
+        "how frequent each own row is among all patients, and how many were leaked, would see "
+        f"{by_odds} of {DRAWS}: so little do these rows tell of one person.\n\n"
+        "Behind noise, a leak of 1 % of the clients is seen in less than half of the draws. On invented "
+        "patients and on diabetes130, no other way to compare people saw clearly more: differences that "
+        "count in full from a tolerance on, columns weighed by how much they tell, the best of all tables "
+        "instead of each, and five other people instead of the nearest one.\n\n"
         + head
         + "\n".join(lines)
         + "\n"
