@@ -127,6 +127,26 @@ def test_a_shuffled_order_of_rows_columns_and_tables_changes_nothing(leaky):
     assert as_text(again) == as_text(leaky)
 
 
+def test_a_shuffled_order_changes_nothing_in_a_whole_audit():
+    def noted(seed, moved=None):
+        tables = clinic(90, seed=seed)
+        words = np.array(
+            ["fever", "cough", "pain", "rash", "sleep", "weight", "food", "walk", "heart", "lung"]
+        )
+        drawn = np.random.default_rng(seed).choice(words, (len(tables["visits"]), 12))
+        tables["visits"] = tables["visits"].assign(note=[" ".join(each) for each in drawn])
+        return tables if moved is None else shuffled_tables(tables, moved)
+
+    one, other = (
+        audit(
+            noted(3, moves[0]), train=noted(1, moves[1]), control=noted(2, moves[2]), metrics=None, quick=True
+        )
+        for moves in ((None, None, None), (5, 6, 7))
+    )
+    assert {"pii_replay", "text_replay", "singling_out"} & {result.metric for result in one.results}
+    assert as_text(one) == as_text(other)
+
+
 def test_a_report_comes_back_from_its_json_and_draws_the_same_page(leaky):
     again = Report.from_json(leaky.to_json())
     assert again.to_json() == leaky.to_json()

@@ -208,6 +208,26 @@ def test_too_few_rows_say_how_many_would_settle_it(as_said):
     assert found.sentence == as_said(found.sentence)
 
 
+def test_where_a_part_was_attacked_only_its_size_says_what_is_needed():
+    open_ = attack("membership_distance", -0.1, 0.0, 0.1)
+    part = replace(open_, details={"attacked": [400, 400]}, title="Membership over linked rows")
+    judged_all, judged_part = (
+        judge(
+            Grounds(
+                results=clean(membership_distance=one), n_train=50_000, n_control=50_000, counted="people"
+            ),
+            Policy(),
+        )
+        for one in (open_, part)
+    )
+    alone = rows_needed(open_.gain, 0.05, 400, 400)
+    few, many = (found.risks[3].rows_needed for found in (judged_part, judged_all))
+    assert few == alone < 50_000 < many
+    assert "attacked 400 control people, drawn at random" in judged_part.sentence
+    assert "control people, all of them attacked (n_attacks: " in judged_part.sentence
+    assert "attacked" not in judged_all.sentence
+
+
 def test_control_rows_alone_are_asked_for_where_they_are_what_lacks(as_said):
     few = Grounds(
         results=clean(linkability=attack("linkability", -0.2, 0.0, 0.1)), n_train=100_000, n_control=500

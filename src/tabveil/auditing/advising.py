@@ -26,6 +26,7 @@ from tabveil.auditing.changes import ChangedRelease, coarsened, filtered, left_o
 from tabveil.auditing.policy import Risk
 from tabveil.auditing.report import Report
 from tabveil.auditing.sampled import Sampled
+from tabveil.auditing.sentence import rounded_rows
 from tabveil.auditing.steps import AuditedMetric, answer, fits_a_model, together
 from tabveil.auditing.verdict import (
     ABOVE,
@@ -359,6 +360,8 @@ def more_rows(report: Report) -> MoreRows | None:
         for item in risk.metrics
         if item.reason in {TOO_FEW, SIZE_UNCLEAR} and item.rows_needed is not None
     ]
+    n_control = report.inputs["control"].counted if report.has_control else 0
+    undecided = [item for item in undecided if not _attackable(item, n_control)]
     if not undecided:
         return None
     needed = max(item.rows_needed or 0 for item in undecided)
@@ -369,6 +372,11 @@ def more_rows(report: Report) -> MoreRows | None:
         train=needed if needed > n_train else None,
         titles=tuple(item.title or item.metric for item in undecided),
     )
+
+
+def _attackable(item: Judgment, n_control: int) -> bool:
+    """Whether as many people as would settle it are there, and only were not all attacked."""
+    return item.attacked is not None and (item.rows_needed or 0) <= n_control
 
 
 def obstacles(report: Report) -> tuple[str, ...]:
@@ -386,6 +394,15 @@ def obstacles(report: Report) -> tuple[str, ...]:
     untested = [risk.risk for risk in verdict.risks if risk.reason == NOT_TESTED]
     if untested and not missing:
         told.append(f"No attack answered on {joined(untested)}: run one, and the risk can be judged.")
+    n_control = report.inputs["control"].counted
+    told += [
+        f"{item.title or item.metric} attacked {item.attacked:,} of {n_control:,} control {report.counted}, "
+        f"drawn at random. About {rounded_rows(item.rows_needed or 0):,} would probably be enough: set its "
+        "n_attacks."
+        for risk in verdict.risks
+        for item in risk.metrics
+        if item.reason in {TOO_FEW, SIZE_UNCLEAR} and _attackable(item, n_control)
+    ]
     blind = [title for risk in verdict.risks if risk.reason == COULD_NOT_SEE for title in risk.blind]
     if blind:
         told.append(
@@ -396,12 +413,12 @@ def obstacles(report: Report) -> tuple[str, ...]:
         )
     copied = verdict.copies
     if copied is not None and copied.state == INCONCLUSIVE and copied.reason != SIZE_UNCLEAR:
-        n_train = report.inputs["train"].counted
+        n_train, called = report.inputs["train"].counted, report.a_row[1]
         rows = joined(
             [word for word, why in (("equal", REPEATED), ("nearly equal", NEARLY)) if why in copied.reason]
         )
         told.append(
-            f"How many {rows} rows are chance is told by control rows: up to {n_train:,}, as many as train "
-            "has, each one makes it surer."
+            f"How many {rows} {called} are chance is told by control {called}: up to {n_train:,}, as "
+            "many as train has, each one makes it surer."
         )
     return tuple(told)

@@ -64,6 +64,7 @@ def as_released(loaded: LoadedTables) -> LoadedTables:
         split=own(loaded.given),
         given=own(loaded.given),
         written=None if loaded.written is None else own(loaded.written),
+        words=None if loaded.words is None else own(loaded.words),
         identifiers=None,
         turned=(),
         drawn=None,

@@ -44,7 +44,7 @@ from tabveil.auditing.verdict import (
 from tabveil.core.estimate import CONFIDENCE, Estimate, sidak
 from tabveil.core.estimate.rates import probit
 from tabveil.core.result import Omission, Result
-from tabveil.core.wording import name
+from tabveil.core.wording import ROWS, name
 from tabveil.metrics.control.copies import Copies
 from tabveil.metrics.traces import Trace
 
@@ -65,6 +65,7 @@ class Grounds:
     n_train: int
     n_control: int
     counted: str = "rows"  # or people, who may have several
+    a_row: tuple[str, str] = ROWS  # what one and several are called: people where each has one row
     copies: Copies | None = None
     traces: Sequence[Trace] = ()
     positive: Sequence[PositiveControl] = ()  # attacks tried with planted people, where that decides
@@ -89,8 +90,16 @@ def judge(grounds: Grounds, policy: Policy) -> Verdict:
         traces=traces,
         control=grounds.control_faults,
     )
-    sizes = {"n_train": grounds.n_train, "n_control": grounds.n_control}
-    told = reasons(found, missing, policy, grounds.positive, **sizes, counted=grounds.counted)
+    told = reasons(
+        found,
+        missing,
+        policy,
+        grounds.positive,
+        n_train=grounds.n_train,
+        n_control=grounds.n_control,
+        counted=grounds.counted,
+        a_row=grounds.a_row,
+    )
     return replace(found, reasons=told)
 
 
@@ -173,8 +182,16 @@ def _judge(result: Result, grounds: Grounds, policy: Policy, threshold: float, l
         return replace(judged, state=WITHIN)
     if judged.above(threshold):
         return replace(judged, state=ABOVE)
-    rows = rows_needed(gain, threshold, grounds.n_train, grounds.n_control, confidence=policy.confidence)
-    return replace(judged, reason=SIZE_UNCLEAR if seen else TOO_FEW, rows_needed=rows)
+    sizes = [grounds.n_train, grounds.n_control]
+    if isinstance(some := result.details.get("attacked"), list):
+        sizes = some  # who was not attacked narrowed no interval
+    rows = rows_needed(gain, threshold, sizes[0], sizes[1], confidence=policy.confidence)
+    return replace(
+        judged,
+        reason=SIZE_UNCLEAR if seen else TOO_FEW,
+        rows_needed=rows,
+        attacked=sizes[1] if sizes[1] < grounds.n_control else None,
+    )
 
 
 def rows_needed(

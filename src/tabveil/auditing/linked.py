@@ -12,6 +12,7 @@ from tabveil.errors import SchemaError
 from tabveil.metrics.scales import all_on_one_scale
 from tabveil.tables.linked import LoadedDatabase, load_database
 from tabveil.tables.linked.summaries import people_tables
+from tabveil.tables.linked.told_of_people import words_of_people
 from tabveil.tables.reading import LoadedTables, people_layout
 
 ROWS_ARE_PEOPLE = (
@@ -48,6 +49,7 @@ def load_people(request: AuditRequest) -> LoadedTables:
         inputs=_inputs(loaded),
         dropped=_dropped(loaded),
         written=None if own is None else own.written,
+        words=words_of_people(loaded.split, loaded.tables),
         identifiers=None if own is None else own.identifiers,
         turned=turned,
     )

@@ -319,7 +319,8 @@ def _case_numbers(loaded: LoadedTables, request: AuditRequest) -> Trace | None:
 
 def _answer(metric: Metric, loaded: LoadedTables, seed: int, attacker: str | None) -> Result:
     """Ask a metric about rows, or about the words that stand in them."""
-    split, asked = loaded.written if metric.reads_words else loaded.split, metric.asked()
+    asked, written = metric.asked(), loaded.words if loaded.drawn is None else None
+    split = (written or loaded.written) if metric.reads_words else loaded.split
     if split is None:
         raise NothingToAsk(metric.name, "no column holds labels or texts.")
 

@@ -29,6 +29,8 @@ from tabveil.core.storage.files import Unreadable, parse_json, read_json, replac
 from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.core.wording import (
     LONGEST_TITLE,
+    PEOPLE,
+    ROWS,
     clean,
     escaped,
     most_people,
@@ -142,6 +144,11 @@ class Report:
         return "rows" if all(item.people is None for item in self.inputs.values()) else "people"
 
     @property
+    def a_row(self) -> tuple[str, str]:
+        """What one row and several are called: people where each row sums up all that is a person's."""
+        return ROWS if self.linked is None else PEOPLE
+
+    @property
     def verdict(self) -> Verdict:
         """The release judged by the policy; a stored report keeps the verdict it was stored with."""
         return self.given_verdict or judge(self.grounds, self.policy)
@@ -156,6 +163,7 @@ class Report:
             n_train=self.sampled.train if self.sampled else counted.get("train", 0),
             n_control=self.sampled.control if self.sampled else counted.get("control", 0),
             counted=self.counted,
+            a_row=self.a_row,
             copies=self.copies,
             traces=() if self.traces is None else self.traces.found,
             positive=() if self.positive is None else self.positive.tried,

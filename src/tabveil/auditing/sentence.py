@@ -4,6 +4,7 @@ Every clause has the same form and the numbers of the table beside it: the large
 upper bound over all attacks on the risk, and what the policy accepts.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from tabveil.auditing.detection import PositiveControl
@@ -25,6 +26,8 @@ from tabveil.auditing.verdict import (
     Verdict,
 )
 from tabveil.core.wording import (
+    PEOPLE,
+    ROWS,
     begin,
     joined,
     level,
@@ -53,19 +56,23 @@ def reasons(
     n_train: int,
     n_control: int,
     counted: str = "rows",
+    a_row: tuple[str, str] = ROWS,
 ) -> str:
-    """Give the reasons of a verdict; ``missing`` are required metrics that gave no answer, and why."""
+    """Give the reasons of a verdict; ``missing`` are required metrics that gave no answer, and why.
+
+    ``a_row`` is what one row of the tables and several are called.
+    """
     if verdict.state == ABOVE:
-        told = _above(verdict, policy, has_control=n_control > 0)
+        told = _above(verdict, policy, has_control=n_control > 0, a_row=a_row)
     elif n_control == 0:
         told = WITHOUT_CONTROL
     elif verdict.control:
         told = f"{' '.join(verdict.control)} {NO_MEASURE}"
     elif verdict.state == INCONCLUSIVE:
-        told = _inconclusive(verdict, missing, policy, n_train, counted)
+        told = _inconclusive(verdict, missing, policy, n_train=n_train, counted=counted, a_row=a_row)
     else:
         told = _within(verdict, policy, positive)
-    copied = "" if verdict.copies is None else _copied(verdict.copies, by_chance=not verdict.control)
+    copied = "" if verdict.copies is None else _copied(verdict.copies, a_row, by_chance=not verdict.control)
     return f"{told} {copied}".rstrip()
 
 
@@ -86,7 +93,7 @@ def meaning(policy: Policy) -> str:
     return f"(People exposed because their data were trained on; upper bounds at {level(policy.confidence)}.)"
 
 
-def _above(verdict: Verdict, policy: Policy, *, has_control: bool) -> str:
+def _above(verdict: Verdict, policy: Policy, *, has_control: bool, a_row: tuple[str, str]) -> str:
     """Name what is above: risks, copies, traces; and say where the control cannot be trusted."""
     over = [item for item in verdict.risks if item.state == ABOVE]
     copied = verdict.copies
@@ -95,7 +102,7 @@ def _above(verdict: Verdict, policy: Policy, *, has_control: bool) -> str:
     if over:
         parts.append(meaning(policy))
     if copied is not None and copied.state == ABOVE:
-        parts.append(_copies_clause(copied))
+        parts.append(_copies_clause(copied, a_row))
     parts += [_trace(item) for item in verdict.traces if item.state == ABOVE]
     if not has_control:
         parts.append(f"Nothing else can be told: {WITHOUT_CONTROL}")
@@ -104,14 +111,13 @@ def _above(verdict: Verdict, policy: Policy, *, has_control: bool) -> str:
     return f"{' '.join(parts)} {BREAKS}"
 
 
-def _copies_clause(copied: CopiesVerdict) -> str:
+def _copies_clause(copied: CopiesVerdict, a_row: tuple[str, str]) -> str:
     """Say how much of the release is copied, in one number; what is proven needs no control."""
     accepted = f"you accept {percent(copied.threshold)}"
     if copied.proven:
         found = copied.found
-        rows = (
-            f"{plural(found.proven, 'row')} of the release {verb(found.proven, 'equals', 'equal')} a row of"
-        )
+        rows = f"{plural(found.proven, *a_row)} of the release {verb(found.proven, 'equals', 'equal')}"
+        rows += " a row of" if a_row == ROWS else ""
         whom = plural(found.proven_people, "training person", "training people")
         return (
             f"Copies: {rows} {whom} unlike all others, where chance explains at most "
@@ -129,7 +135,13 @@ def _trace(judged: TraceVerdict) -> str:
 
 
 def _inconclusive(
-    verdict: Verdict, missing: Mapping[str, str], policy: Policy, n_train: int, counted: str
+    verdict: Verdict,
+    missing: Mapping[str, str],
+    policy: Policy,
+    *,
+    n_train: int,
+    counted: str,
+    a_row: tuple[str, str],
 ) -> str:
     """Give the reasons in the order of their weight, each with the clauses of the risks that have it."""
     open_risks = [item for item in verdict.risks if item.state == INCONCLUSIVE]
@@ -142,7 +154,7 @@ def _inconclusive(
     if unclear := by_reason.pop(SIZE_UNCLEAR, []):
         parts += [f"{SIZE_UNCLEAR}.", *map(clause, unclear), _needed(unclear, n_train, counted)]
     if copied is not None and copied.reason == SIZE_UNCLEAR:
-        parts += [*([] if parts else [f"{SIZE_UNCLEAR}."]), _copies_clause(copied)]
+        parts += [*([] if parts else [f"{SIZE_UNCLEAR}."]), _copies_clause(copied, a_row)]
     if few := by_reason.pop(TOO_FEW, []):
         elsewhere = " elsewhere" if parts else ""
         parts.append(f"no leak is seen{elsewhere}, but there are too few {counted} to tell.")
@@ -156,11 +168,20 @@ def _inconclusive(
     for why in dict.fromkeys(missing.values()):
         parts.append(f"{joined([name for name, reason in missing.items() if reason == why])} ({why}).")
     if copied is not None and copied.reason != SIZE_UNCLEAR:
-        parts.append(f"copies ({copied.reason or NO_RISK}).")
+        parts.append(f"copies ({called_so(copied.reason, a_row) or NO_RISK}).")
     parts += [f"{item.found.title} ({item.reason})." for item in verdict.traces if item.reason in _UNFIT]
     parts = parts or [f"{NO_RISK}."]
     told = " ".join([parts[0], *map(begin, parts[1:])])
     return " ".join([told, *([meaning(policy)] if measured else []), NEITHER])
+
+
+def called_so(reason: str, a_row: tuple[str, str]) -> str:
+    """Write a reason about copies with the word for rows.
+
+    >>> called_so("too few control rows to tell how many equal rows are chance", ("person", "people"))
+    'too few control people to tell how many equal people are chance'
+    """
+    return re.sub(r"\brows\b", a_row[1], reason)
 
 
 _UNFIT = {NO_CONTROL, BAD_CONTROL}
@@ -175,13 +196,20 @@ def _blind(risk: RiskVerdict) -> str:
 
 def _needed(risks: Sequence[RiskVerdict], n_train: int, counted: str) -> str:
     """Say how many rows would settle it, and what these rows could settle."""
-    rows = max((item.rows_needed or 0 for item in risks), default=0)
+    judged = [item for risk in risks for item in risk.metrics if item.rows_needed is not None]
+    most = max(judged, key=lambda item: item.rows_needed or 0, default=None)
+    rows = 0 if most is None else most.rows_needed or 0
     needed = f"{rounded_rows(rows):,} control {counted}"
     if rows > n_train:
         needed += f", and as many training {counted},"
     settled = max((item.high or 0.0 for item in risks), default=0.0)
+    if most is not None and most.attacked is not None:
+        needed = f"{needed.rstrip(',')}, all of them attacked (n_attacks: {rounded_rows(rows)}),"
+        told = f"{most.title or most.metric} attacked {most.attacked:,} control {counted}, drawn at random. "
+    else:
+        told = ""
     return (
-        f"About {needed} would be enough to decide. With these {counted}, only a threshold of "
+        f"{told}About {needed} would be enough to decide. With these {counted}, only a threshold of "
         f"{most_people(settled)} of 100 or more can be decided."
     )
 
@@ -218,20 +246,24 @@ def _seen(risks: Sequence[RiskVerdict]) -> list[str]:
     return [judged.title or judged.metric for item in risks for judged in item.metrics if judged.leak_seen]
 
 
-def _copied(judged: CopiesVerdict, *, by_chance: bool) -> str:
+def _copied(judged: CopiesVerdict, a_row: tuple[str, str], *, by_chance: bool) -> str:
     """Say how many rows of the release equal a training row, or nearly do, and how many would by chance."""
-    found = judged.found
+    found, one = judged.found, a_row[0]
     if not found.equal_train:
-        told = "No row of the release equals a training row"
+        told = f"No {one} of the release equals a training {one}"
     else:
-        rows, share = plural(found.equal_train, "row"), percent(found.equal_train / found.n_synthetic)
-        told = f"{rows} of the release ({share}) {verb(found.equal_train, 'equals', 'equal')} a training row"
+        rows, share = plural(found.equal_train, *a_row), percent(found.equal_train / found.n_synthetic)
+        equals = verb(found.equal_train, "equals", "equal")
+        told = f"{rows} of the release ({share}) {equals} a training {one}"
+    if a_row == PEOPLE:
+        told += " in their own row and all linked rows"
     if found.expected is None or not by_chance:
         return f"{told}."
     told = f"{told}; by chance one would expect {_about(found.expected)}."
     if found.near is not None and found.near.near_train:
         n_near = found.near.near_train
-        nearly = f"{plural(n_near, 'more row')} nearly {verb(n_near, 'equals', 'equal')}"
+        more = (f"more {called}" for called in a_row)
+        nearly = f"{plural(n_near, *more)} nearly {verb(n_near, 'equals', 'equal')}"
         told += f" {nearly} one (by chance {_about(found.near.expected)})."
     if judged.reason == HIDDEN and found.share is not None:
         told += f" Up to {upper_percent(found.share.high)} could be copies that nobody can tell from chance."

@@ -31,7 +31,11 @@ HIDDEN = "rows of this table repeat by themselves; copies would be hidden among 
 
 @dataclass(frozen=True, kw_only=True)
 class Judgment:
-    """One attack, judged; ``reason`` says why where it is inconclusive."""
+    """One attack, judged; ``reason`` says why where it is inconclusive.
+
+    ``attacked`` is how many control people it attacked where it took too long to attack all; ``rows_needed``
+    then counts people who are attacked.
+    """
 
     metric: str
     state: State
@@ -41,6 +45,7 @@ class Judgment:
     gain: Estimate | None = None
     leak_seen: bool = False  # at a level corrected for the number of attacks judged
     rows_needed: int | None = None  # about how many control rows would settle it; of train, too, if more
+    attacked: int | None = None
 
     def above(self, threshold: float) -> bool:
         """Tell whether a leak is seen that is larger than this, as measured."""

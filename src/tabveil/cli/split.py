@@ -135,8 +135,8 @@ def _split_tables(
     for side, taken in sides.items():
         rows_of = ", ".join(f"{len(rows):,} {table}" for table, rows in taken.items() if table != person)
         Screen().say(f"{folder / side}: {len(taken[person]):,} people ({person}) with {rows_of}")
-    if dealt.together:
-        Screen().say(dealt.together)
+    for told in filter(None, (dealt.together, dealt.twice)):
+        Screen().say(told)
     _say_what_is_settled(*dealt.n_people, policy, counted="people")
     Screen().say(
         f"Train the generator on {folder / 'train'} only and let it write to {folder / 'synthetic'}; then\n"

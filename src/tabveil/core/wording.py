@@ -98,16 +98,21 @@ def cell(text: str) -> str:
     return "missing" if text in {"", "nan", "NaN", "None", "<NA>", "NaT"} else name(text)
 
 
-def listed(names: Sequence[str], most: int = FEW_NAMES) -> str:
-    """List names, the first ones where there are many.
+ROWS, PEOPLE = ("row", "rows"), ("person", "people")
+"""What a row of a table is called: a person where rows sum up linked tables."""
 
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], 2)
-    ('a, b, c', 'a, b and 2 more')
+
+def listed(names: Sequence[str], most: int = FEW_NAMES) -> str:
+    """List names, the first ones where there are many; semicolons part those that have commas themselves.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], 2), listed(["visits: ward, last", "sex"])
+    ('a, b, c', 'a, b and 2 more', 'visits: ward, last; sex')
     """
     shown = [name(item) for item in names]
+    between = "; " if len(shown) > 1 and any(", " in item for item in shown[:most]) else ", "
     if len(shown) <= most:
-        return ", ".join(shown)
-    return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
+        return between.join(shown)
+    return f"{between.join(shown[:most])} and {len(shown) - most:,} more"
 
 
 def number(value: float | None, minus: str = "−") -> str:

@@ -1,12 +1,16 @@
 """Linked tables on the page and on the terminal: a picture, sizes, and which view shows a risk."""
 
+import re
+
 import pytest
 from supplies.linked_people import CLINIC
 
 import tabveil
 from tabveil.auditing.overview import LinkedOverview, SetSizes, TableOverview
+from tabveil.core.findings import Setting
+from tabveil.core.result import Labels, Result
 from tabveil.datasets import clinic
-from tabveil.render.audit.linked import in_words, leads, sizes, tree
+from tabveil.render.audit.linked import how_it_looked, in_words, leads, sizes, tree
 
 
 @pytest.fixture(scope="module")
@@ -50,14 +54,52 @@ def test_what_few_people_have_is_said_to_be_unknown():
 def test_the_view_that_measures_most_is_named_for_each_risk(report):
     found = {row.risk: row for row in leads(report)}
     assert found["membership"].attack == "Membership over linked rows"
-    assert found["membership"].sees == report["membership_views"].details["leading_view"]
-    assert {"patients", "visits"} == set(found["linkability"].sees.replace(" | ", ", ").split(", "))
+    view = report["membership_views"].details["leading_view"]
+    assert found["membership"].how == f"compared people by their {view}"
+    assert found["linkability"].how in {
+        "linked patients with visits",
+        "linked 8 columns of patients and visits with 8 other columns of these tables",
+    }
+
+
+PATIENTS = TableOverview(name="patients", columns=("born", "sex"), keys=("patient",))
+
+
+def told(*, label="", **given):
+    overview = LinkedOverview(
+        tables=(PATIENTS,), people={"train": 3}, origins={"visits: ward, last": "visits"}
+    )
+    result = Result(
+        metric="m",
+        labels=Labels(pillar="attack", wp29="linkability", mechanism="distance"),
+        leading=Setting(label=label, **given),
+    )
+    return how_it_looked(result, overview)
+
+
+def test_what_an_attack_did_is_said_by_tables():
+    assert told(split=(("born", "sex"), ("visits: ward, last",))) == "linked patients with visits"
+    mixed = told(split=(("born", "visits: ward, last"), ("sex",)))
+    assert mixed == "linked 2 columns of patients and visits with 1 other column of these tables"
+    assert told(target="visits: ward, last") == "guessed “ward, last”, of the table visits"
+    assert told(target="sex") == "guessed “sex”, of the table patients"
+    assert told(columns=("sex", "visits: ward, last")) == "knew columns of patients and visits"
+    assert told(label="anything") == "looked at own rows and at what sums up linked rows"
+
+
+def test_people_are_called_people_where_rows_sum_them_up(report):
+    lines = report.verdict.sentence
+    assert "150 people of the release (100%) equal a training person in their own row" in lines
+    assert not re.search(r"\brows? of the release\b|training row|released row", lines)
+    page = tabveil.html_page(report)
+    assert "150 people" in page
+    assert "People of the release that equal" in page
 
 
 def test_page_and_terminal_say_it(report):
     page = tabveil.html_page(report)
     for row in leads(report):
-        assert row.sees in page
+        assert row.how in page
     assert "└ visits" in page
     assert "Training people" in page
     told = in_words(report)

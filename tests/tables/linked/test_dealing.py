@@ -90,6 +90,45 @@ def test_people_without_rows_are_dealt_too():
     assert sum(len(part["orders"]) for part in parts) == 1
 
 
+def test_people_who_were_stored_twice_stay_together():
+    tables = clinic(200, seed=1)
+    twice = tables["patients"]["patient"].iloc[:30].tolist()
+    again = {
+        name: rows[rows["patient"].isin(twice)].assign(patient=lambda of: of["patient"] + "b").iloc[::-1]
+        for name, rows in tables.items()
+    }
+    both = {name: pd.concat([rows, again[name]]) for name, rows in tables.items()}
+    for seed in range(3):
+        dealt = deal(read_database(CLINIC, data=both), control=0.4, seed=seed)
+        keys = both["patients"]["patient"].to_numpy()
+        train, control = (set(keys[side["patients"]]) for side in (dealt.train, dealt.control))
+        assert all((key in train) == (f"{key}b" in train) for key in twice)
+        assert len(control) == 92
+    assert dealt.together == ""
+    assert "60 people are equal to others" in dealt.twice
+    assert "30 groups that stay together (the largest has 2)" in dealt.twice
+
+
+def test_people_who_are_equal_by_chance_are_dealt_one_by_one():
+    rng = np.random.default_rng(1)
+    tables = {
+        "clients": pd.DataFrame({"client": range(300), "age": rng.integers(0, 20, 300)}),
+        "rights": pd.DataFrame(
+            {"client": range(300), "account": range(300), "kind": rng.choice(["owner", "user"], 300)}
+        ),
+        "orders": pd.DataFrame({"account": range(300), "amount": rng.integers(0, 10, 300)}),
+    }
+    dealt = deal(read_database(BANK, data=tables), control=0.4, seed=0)
+    assert dealt.twice == ""
+    assert set(dealt.equals.tolist()) == {1}
+    alike = {
+        name: rows.assign(**dict.fromkeys(set(rows) - {"client", "account"}, 1))
+        for name, rows in tables.items()
+    }
+    with pytest.raises(SchemaError, match="all 300 people are equal to each other or share linked rows"):
+        deal(read_database(BANK, data=alike), control=0.4, seed=0)
+
+
 def test_an_order_of_files_rows_and_columns_means_nothing():
     tables = clinic(100, seed=1)
     turned = {

@@ -7,8 +7,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import tabveil
 from tabveil.core.table import Numeric
 from tabveil.datasets import clinic
+from tabveil.errors import SchemaError
 from tabveil.tables.linked import load_database, read_database
 
 CLINIC = {
@@ -290,3 +292,21 @@ def test_metadata_that_do_not_say_it_are_refused(change, person, line):
     with pytest.raises(ValueError, match="metadata") as refused:
         read_database(metadata={**METADATA, **change}, person=person)
     assert str(refused.value).startswith(line)
+
+
+def test_numbers_that_look_like_codes_are_an_order_all_the_same():
+    def numbered(seed):
+        tables = clinic(80, seed=seed)
+        visits = tables["visits"][["patient", "ward"]]
+        return {**tables, "visits": visits.assign(turn=visits.groupby("patient").cumcount())}
+
+    hangs = {
+        "person": {"table": "patients", "key": "patient"},
+        "linked": {"visits": {"key": "patient", "order": "turn"}},
+    }
+    loaded = load_database(hangs, train=numbered(1), control=numbered(2), synthetic=numbered(3))
+    assert isinstance(loaded.split.train.linked["visits"].table.schema["turn"], Numeric)
+    assert len(tabveil.synthesize_tables(hangs, data=numbered(1), people=20)["patients"]) == 20
+    said = {**hangs, "schemas": {"visits": {"columns": {"turn": "category"}}}}
+    with pytest.raises(SchemaError, match="'turn' holds categories, which have no order"):
+        load_database(said, train=numbered(1), synthetic=numbered(3))

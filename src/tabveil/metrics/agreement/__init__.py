@@ -21,9 +21,10 @@ from tabveil.core import workers
 from tabveil.core.crew import once
 from tabveil.core.estimate import CONFIDENCE, difference
 from tabveil.core.estimate.ranking import chances_of_hits, log_ways
+from tabveil.core.linked import people_behind
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Floats, Indices, Numeric, Split
-from tabveil.core.wording import joined, name, plural
+from tabveil.core.wording import PEOPLE, ROWS, begin, joined, name, plural
 from tabveil.metrics.agreement.cells import ComparedCells, Hashes
 from tabveil.metrics.agreement.lone_kernels import count_hits
 from tabveil.metrics.traces import Trace
@@ -332,12 +333,14 @@ def nearly_copied(split: Split, *, confidence: float = CONFIDENCE, rng: Generato
     elif sets[surest]:
         where += f" but {joined([name(cells.columns[place]) for place in sets[surest]])}"
     agree = "agrees" if found.rows_train == 1 else "agree"
+    a_row = ROWS if people_behind(split.train) is None else PEOPLE
+    released = plural(found.rows_train, *(f"released {called}" for called in a_row))
     rows_expected = found.rows_control * cells.n_train / cells.n_control
     return Trace(
         name="nearly copied",
-        title="Rows copied but for a column or two",
+        title=f"{begin(a_row[1])} copied but for a column or two",
         sentence=(
-            f"{plural(found.rows_train, 'released row')} of {len(split.synthetic):,} {agree} {where} with "
+            f"{released} of {len(split.synthetic):,} {agree} {where} with "
             f"one training person and no other real person; by chance about {rows_expected:,.0f} would."
         ),
         p_value=min(family.reached(family.smallest), 1.0),

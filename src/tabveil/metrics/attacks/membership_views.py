@@ -18,7 +18,7 @@ from tabveil.errors import NothingToAsk
 from tabveil.metrics.attacks.guessing import draw_attacked
 from tabveil.metrics.attacks.roc import DealtAttack, pool
 
-OFFSET = 0.001
+OFFSET = 0.0003
 """Added to distances before their logarithm: the size of differences that mean nothing."""
 
 MOST_COMPARED = 1.5e12

@@ -80,7 +80,7 @@ def next_steps(report: Report) -> NextSteps | None:
     if advice is None:
         return None
     columns = advice.columns
-    evidence = [] if advice.rows is None else [_rows(advice.rows)]
+    evidence = [] if advice.rows is None else [_rows(advice.rows, report.a_row)]
     if columns:
         named = listed([item.column for item in columns])
         evidence.append(f"Columns that carry most of the leak, the first one most: {named}.")
@@ -152,19 +152,22 @@ def _tried_in_brief(row: RemedyRow) -> str:
     return f"Tried on a copy: {row.title}. After it: {row.remedy.state}{left}."
 
 
-def _rows(rows: LeakingRows) -> str:
+def _rows(rows: LeakingRows, a_row: tuple[str, str]) -> str:
     """Say how many rows and people there are to look for; nobody is shown."""
     told = []
     if rows.equal:
         equal = verb(rows.equal, "equals", "equal")
-        told.append(f"{plural(rows.equal, 'row')} of the release {equal} a training row")
+        told.append(f"{plural(rows.equal, *a_row)} of the release {equal} a training {a_row[0]}")
     if rows.near:
-        which = ("more row", "more rows") if rows.equal else ("row of the release", "rows of the release")
-        to = "one" if rows.equal else "a training row"
+        form = "more {}" if rows.equal else "{} of the release"
+        which = [form.format(called) for called in a_row]
+        to = "one" if rows.equal else f"a training {a_row[0]}"
         lie = verb(rows.near, "lies", "lie")
-        told.append(f"{plural(rows.near, *which)} {lie} nearer to {to} than fresh rows do")
+        told.append(f"{plural(rows.near, *which)} {lie} nearer to {to} than fresh {a_row[1]} do")
     if not told:
-        told.append("No row of the release is a copy or nearly one: the leak is spread over many rows")
+        told.append(
+            f"No {a_row[0]} of the release is a copy or nearly one: the leak is spread over many {a_row[1]}"
+        )
     found = joined(told) + f" (by chance about {rows.expected + rows.near_expected:,.0f})" * bool(
         rows.equal or rows.near
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tabveil.auditing.overview import QUANTILES, LinkedOverview, SetSizes, TableOverview
 from tabveil.auditing.report import Report
 from tabveil.core.result import Result
-from tabveil.core.wording import joined, listed, name, plural
+from tabveil.core.wording import begin, joined, name, plural
 
 TITLE = "Linked tables"
 UNKNOWN = "too few people"
@@ -40,11 +40,11 @@ class SizesRow:
 
 @dataclass(frozen=True, kw_only=True)
 class LeadRow:
-    """What shows most of a risk: the attack, and what of people it looked at."""
+    """What shows most of a risk: the attack, and what it did with which tables."""
 
     risk: str
     attack: str
-    sees: str
+    how: str
 
 
 def tree(linked: LinkedOverview) -> list[TreeRow]:
@@ -96,7 +96,7 @@ def quantile_titles() -> list[str]:
 
 
 def leads(report: Report) -> list[LeadRow]:
-    """Say for each risk which attack measures most, and what of people that attack looked at."""
+    """Say for each risk which attack measures most, and how that attack looked at people."""
     if report.linked is None:
         return []
     found = []
@@ -106,29 +106,44 @@ def leads(report: Report) -> list[LeadRow]:
         if strongest is not None:
             result = next((item for item in report.results if item.key == strongest.metric), None)
         if result is not None:
-            found.append(LeadRow(risk=risk.risk, attack=result.full_title, sees=_seen(result, report.linked)))
+            found.append(
+                LeadRow(risk=risk.risk, attack=result.full_title, how=how_it_looked(result, report.linked))
+            )
     return found
 
 
-def _seen(result: Result, linked: LinkedOverview) -> str:
-    """Name the view, or the tables, of the configuration that leads."""
+def how_it_looked(result: Result, linked: LinkedOverview) -> str:
+    """Say by what the configuration that leads attacked people: a view, tables, or a column it guessed."""
     view, setting = result.details.get("leading_view"), result.leading
     if isinstance(view, str):
-        return name(view)
-    if setting is None:
-        return "own rows and summaries of linked rows"
-    if setting.split is not None:
-        return " | ".join(_tables(side, linked) for side in setting.split)
-    if setting.target is not None:
-        return f"{name(setting.target)}, of {name(linked.table_of(setting.target))}"
-    if setting.columns is not None:
-        return _tables(setting.columns, linked)
-    return "own rows and summaries of linked rows"
+        return f"compared people by their {name(view)}"
+    if setting is not None and setting.split is not None:
+        return _parts_linked(*setting.split, linked=linked)
+    if setting is not None and setting.target is not None:
+        table = linked.table_of(setting.target)
+        return f"guessed {_column(setting.target, table)}, of the table {name(table)}"
+    if setting is not None and setting.columns is not None:
+        return f"knew columns of {joined(_tables(setting.columns, linked))}"
+    return "looked at own rows and at what sums up linked rows"
 
 
-def _tables(columns: Sequence[str], linked: LinkedOverview) -> str:
-    tables = list(dict.fromkeys(linked.table_of(column) for column in columns))
-    return listed(tables)
+def _column(column: str, table: str) -> str:
+    """Return what a column is called without its table: “amount, last” of “loans: amount, last”."""
+    return f"“{name(column.removeprefix(f'{table}: '))}”"
+
+
+def _parts_linked(one: Sequence[str], other: Sequence[str], *, linked: LinkedOverview) -> str:
+    """Say which two parts of a person were linked: whole tables, or columns of the same tables."""
+    first, second = (_tables(side, linked) for side in (one, other))
+    if not set(first) & set(second):
+        return f"linked {joined(first)} with {joined(second)}"
+    both = joined(list(dict.fromkeys([*first, *second])))
+    more = plural(len(other), "other column")
+    return f"linked {plural(len(one), 'column')} of {both} with {more} of these tables"
+
+
+def _tables(columns: Sequence[str], linked: LinkedOverview) -> list[str]:
+    return [name(table) for table in dict.fromkeys(linked.table_of(column) for column in columns)]
 
 
 def in_words(report: Report) -> list[str]:
@@ -141,12 +156,13 @@ def in_words(report: Report) -> list[str]:
         train = next((each for each in table.sizes if each.role == "train"), None)
         release = next((each for each in table.sizes if each.role == "synthetic"), None)
         known = [
-            f"{role} {_spread(each)}"
-            for role, each in (("train", train), ("synthetic", release))
+            f"{_spread(each)} in {role}"
+            for role, each in (("train", train), ("the release", release))
             if each is not None
         ]
-        lines.append(f"Rows of {name(table.name)} a person: {joined(known)}")
-    lines += [f"{row.risk}: measured most by {row.attack}, which saw {row.sees}" for row in leads(report)]
+        most = " (8 of 10 people or more)" if any(" to " in each for each in known) else ""
+        lines.append(f"Rows of {name(table.name)} for each person: {joined(known)}{most}.")
+    lines += [f"{begin(row.risk)}: most was measured by {row.attack}. It {row.how}." for row in leads(report)]
     return lines
 
 
@@ -154,4 +170,4 @@ def _spread(found: SetSizes) -> str:
     known = [f"{size:,}" for size in found.quantiles if size is not None]
     if len(known) < 2 or known[0] == known[-1]:  # noqa: PLR2004 - both ends
         return f"{found.mean:.1f} on average"
-    return f"{known[0]} to {known[-1]} (most people)"
+    return f"{known[0]} to {known[-1]}"

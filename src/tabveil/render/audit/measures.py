@@ -69,6 +69,7 @@ class Usefulness:
     """The whole section: all figures and targets, but only the columns that differ most."""
 
     utility: Utility
+    called: str = "rows"  # what a row of the tables stands for
 
     @property
     def figures(self) -> list[tuple[Meaning, Figure]]:
@@ -107,7 +108,9 @@ class Usefulness:
         figure = self.utility.figures.get("discriminator")
         if figure is None:
             return ""
-        right = f"A model that sees all columns is right for {percent(figure.value.value)} of the rows"
+        right = (
+            f"A model that sees all columns is right for {percent(figure.value.value)} of the {self.called}"
+        )
         if figure.value.low <= MEANINGS["discriminator"].best or (
             figure.reference is not None and figure.value.value <= figure.reference.high
         ):

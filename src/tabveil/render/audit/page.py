@@ -4,6 +4,7 @@ import datetime as dt
 
 from tabveil.auditing.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT
 from tabveil.auditing.report import Report
+from tabveil.auditing.sentence import called_so
 from tabveil.metrics.utility import DOWNSTREAM, FIDELITY
 from tabveil.render import black_box
 from tabveil.render.audit import advice, evidence, frameworks, governance, linked, measures
@@ -69,4 +70,5 @@ def page(
         SCORES=measures.SCORES,
         STATES_AT=words.STATES_AT,
         WHY_THE_DEFAULT=WHY_THE_DEFAULT,
+        called_so=called_so,
     )

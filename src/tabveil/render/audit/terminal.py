@@ -138,7 +138,7 @@ def _verdict(view: AuditView) -> list[RenderableType]:
     if (copies := verdict.copies) is not None:
         near, part = copies.found.near, copies.found.proven_share if copies.proven else copies.value
         nearly = f", {near.near_train:,} more nearly" if near is not None and near.near_train else ""
-        equal = f"{plural(copies.found.equal_train, 'row')} of {copies.found.n_synthetic:,}{nearly}"
+        equal = f"{plural(copies.found.equal_train, *report.a_row)} of {copies.found.n_synthetic:,}{nearly}"
         known = "" if part is None else _known(number(part), verdict, proven=copies.proven)
         row("copies", equal, known, copies.high, copies)
     for trace in verdict.traces:
@@ -325,7 +325,10 @@ def _power(view: AuditView) -> list[RenderableType]:
     table.add_column("smallest leak noticed", overflow="fold")
     for row, _ in view.detections:
         table.add_row(
-            row.label, f"{row.smallest:.0%} of rows" if row.smallest else row.reason or "none up to 20%"
+            row.label,
+            f"{row.smallest:.0%} of {view.report.a_row[1]}"
+            if row.smallest
+            else row.reason or "none up to 20%",
         )
     heading = f"Detection power: planted leaks noticed in at least 95% of {power.repetitions} trials"
     return section(heading, Text(), table)

@@ -177,6 +177,11 @@ def sheet(report: Report, judged: Judged) -> SignedSheets:
     )
 
 
+def released(report: Report) -> str:
+    """Return what of a release is planted: its rows, which are people where linked tables are summed up."""
+    return "release rows" if report.linked is None else "released people"
+
+
 def _seen_by_risk(report: Report, judged: Judged) -> str:
     """Say the smallest planted leak that some attack on each risk saw."""
     if report.power is None:
@@ -190,7 +195,7 @@ def _seen_by_risk(report: Report, judged: Judged) -> str:
         found.append(f"{risk.risk} {level(min(seen)) if seen else nothing}")
     return (
         "Copies of people were planted as a test. The smallest leak that some attack noticed in 95% of "
-        f"the trials, as a share of the release rows: {'; '.join(found)}."
+        f"the trials, as a share of the {released(report)}: {'; '.join(found)}."
     )
 
 
@@ -286,7 +291,7 @@ class AuditView:
     @cached_property
     def useful(self) -> Usefulness | None:
         """How much the release tells of what real rows tell, if that was measured."""
-        return None if self.report.utility is None else Usefulness(self.report.utility)
+        return None if self.report.utility is None else Usefulness(self.report.utility, self.report.a_row[1])
 
     @cached_property
     def trust(self) -> list[str]:
@@ -305,7 +310,7 @@ class AuditView:
                     trials=[(trial.leak, trial.seen, trial.of) for trial in item.trials],
                     reason=item.reason or "",
                 ),
-                _seen(item),
+                _seen(item, released(self.report)),
             )
             for item in found
         ]
@@ -363,13 +368,13 @@ def _times(power: Power) -> str:
     )
 
 
-def _seen(item: Detection) -> str:
+def _seen(item: Detection, called: str) -> str:
     if item.reason is not None and not item.trials:
         return f"No answer: {item.reason}"
     if item.smallest is not None:
         at = next((trial for trial in item.trials if trial.leak == item.smallest), None)
         times = "" if at is None else f" (seen in {at.seen} of {at.of} trials)"
-        return f"Would have seen a leak of {level(item.smallest)} of the release rows{times}."
+        return f"Would have seen a leak of {level(item.smallest)} of the {called}{times}."
     largest = max((trial.leak for trial in item.trials), default=None)
     if largest is None:
         return item.reason or "Not measured."

@@ -23,10 +23,11 @@ from tabveil.core import check
 from tabveil.core.linked import Link, Linkage
 from tabveil.core.settings import yaml_files
 from tabveil.core.settings.yaml_files import Strict
+from tabveil.core.table import Categorical, Schema
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.tables.linked import metadata as sdv
 from tabveil.tables.reading import declare
-from tabveil.tables.reading.declare import Label, SchemaFile
+from tabveil.tables.reading.declare import ColumnEntry, Label, SchemaFile
 
 ROLES = ("data", "train", "control", "synthetic")
 """The databases that a file may name: all real people, to be split; and the three of an audit."""
@@ -132,6 +133,23 @@ class Database:
     def schema_of(self, table: str) -> SchemaFile:
         """Return what is said about the columns of a table; of its keys, that they are left out."""
         return self.schemas.get(table, SchemaFile()).without(self.linkage.keys(table))
+
+    def ordering(self, table: str, schema: Schema) -> SchemaFile | None:
+        """Return what is said about a table, and that the column it is ordered by holds whole numbers.
+
+        None unless these were read as labels, ``schema`` says, and nobody declared them: numbers from 0 to 9
+        look like codes, but what puts events in order counts them.
+        """
+        order = self.linkage[table].order if table != self.linkage.person else None
+        said = self.schema_of(table)
+        if order is None or order in said.columns or order not in schema.names:
+            return None
+        column = schema[order]
+        if not isinstance(column, Categorical) or column.ordered or column.holds != "labels":
+            return None
+        if not all(label.isascii() and label.lstrip("-").isdigit() for label in column.labels):
+            return None
+        return said.model_copy(update={"columns": {**said.columns, order: ColumnEntry(type="integer")}})
 
     def with_given(self, **given: Any) -> Self:  # noqa: ANN401 - as in ``given``
         """Return the same with other databases in some roles; None changes nothing."""

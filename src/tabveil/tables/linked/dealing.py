@@ -1,7 +1,9 @@
 """Which people to train on, and which to hold back: people are dealt, and all rows that are theirs follow.
 
 People who share a row, such as one of an account, stay together, and so do those who share rows with these:
-a row that was trained on must not be held back. Rows are never read into types: they leave as they came.
+a row that was trained on must not be held back. People who are equal in all that is there stay together, too,
+where chance does not explain it: they may be one person, stored twice. Rows are never read into types: they
+leave as they came.
 """
 
 from collections.abc import Mapping
@@ -16,16 +18,16 @@ from scipy.sparse.csgraph import connected_components
 from tabveil.core import check
 from tabveil.core.check import listed
 from tabveil.core.rng import stream
-from tabveil.core.table import Indices
+from tabveil.core.table import Indices, mix_bits
 from tabveil.core.wording import plural, verb
 from tabveil.errors import SchemaError
-from tabveil.tables.holdout import Parts, choose_groups
+from tabveil.tables.holdout import Parts, choose_groups, coincide
 from tabveil.tables.linked.database_file import Database, read_database
 from tabveil.tables.linked.folders import places_in
 from tabveil.tables.linked.keys import DatabaseKeys, Pairs
 from tabveil.tables.linked.one_database import OneDatabase
 from tabveil.tables.reading import native_parts
-from tabveil.tables.reading.arrow import hash_cells, hash_rows
+from tabveil.tables.reading.arrow import Hashes, hash_cells, hash_rows
 from tabveil.tables.reading.files import Source
 
 DATA = "data"
@@ -38,7 +40,8 @@ class DealtPeople:
     database: Database
     train: Mapping[str, Indices]
     control: Mapping[str, Indices]
-    groups: Indices  # people of each group that stays together
+    groups: Indices  # people of each group that shares rows, and stays together
+    equals: Indices  # people of each group that is equal in all that is there, and stays together
     notes: tuple[str, ...]
 
     @property
@@ -50,15 +53,27 @@ class DealtPeople:
     @property
     def together(self) -> str:
         """Say how many people stay together because they share rows; nothing where nobody does."""
-        joined = self.groups[self.groups > 1]
-        if not len(joined):
-            return ""
-        largest = int(joined.max())
-        groups = verb(len(joined), "one group that stays", f"{len(joined):,} groups that stay")
-        return (
-            f"{plural(int(joined.sum()), 'person', 'people')} share linked rows with others, directly or "
-            f"through others: {groups} together (the largest has {largest:,})."
+        return _staying(self.groups, "share linked rows with others, directly or through others")
+
+    @property
+    def twice(self) -> str:
+        """Say how many people stay together because they look like one person, stored twice."""
+        return _staying(
+            self.equals,
+            "are equal to others in their own row and all their linked rows, more than chance explains, as "
+            "people are who were stored twice",
         )
+
+
+def _staying(groups: Indices, why: str) -> str:
+    joined = groups[groups > 1]
+    if not len(joined):
+        return ""
+    stay = verb(len(joined), "one group that stays", f"{len(joined):,} groups that stay")
+    return (
+        f"{plural(int(joined.sum()), 'person', 'people')} {why}: {stay} together "
+        f"(the largest has {int(joined.max()):,})."
+    )
 
 
 def deal(database: Database, *, control: float, seed: int) -> DealtPeople:
@@ -70,18 +85,65 @@ def deal(database: Database, *, control: float, seed: int) -> DealtPeople:
     check.between("split", "control", control, 0, 1)
     read = OneDatabase.read(database, DATA)
     person, held, theirs = read.linkage.person, read.keys, read.pairs
-    groups = groups_of(held, theirs)
+    sharing, equal = groups_of(held, theirs), equal_people(read)
+    if sharing.max() == 0:
+        raise _undealable(held, theirs)
+    groups = _joined(sharing, equal)
     weight = np.bincount(groups)
     if len(weight) == 1:
-        raise _undealable(held, theirs)
+        raise SchemaError(
+            "split",
+            f"all {plural(read.n_people, 'person', 'people')} are equal to each other or share linked rows, "
+            "so nobody can be held back.",
+        )
     hashes = _hashes(read.sources[person])
     first = np.full(len(weight), np.iinfo(np.uint64).max, dtype=np.uint64)
     np.minimum.at(first, groups, hashes)
     chosen = choose_groups(weight, first, control, stream(seed, "holdout"))[groups]
     sides = [_rows(theirs, person, side) for side in (~chosen, chosen)]
     return DealtPeople(
-        database=read.database, train=sides[0], control=sides[1], groups=weight, notes=read.notes
+        database=read.database,
+        train=sides[0],
+        control=sides[1],
+        groups=np.bincount(sharing),
+        equals=np.bincount(equal),
+        notes=read.notes,
     )
+
+
+def equal_people(read: OneDatabase) -> Indices:
+    """Return the group of each person (n_people,), 0, 1 …: people who look like one, stored twice.
+
+    They are equal in their own row and in all their linked rows. Where different people are so by chance, as
+    where little is known of each, everybody is a group of their own. Keys are not compared.
+    """
+    person = read.linkage.person
+    cells = _cells(read, person)
+    for table, (whose, row) in sorted(read.pairs.items()):
+        parts = _cells(read, table)
+        rows = mix_bits(hash_rows(parts, read.keys.n_rows[table]) + np.uint64(1))
+        held: Hashes = np.zeros(read.n_people, dtype=np.uint64)
+        np.add.at(held, whose, rows[row])  # a sum, so that the order of a person's rows means nothing
+        cells.append(held)
+    if coincide(cells):
+        return np.arange(read.n_people)
+    return np.unique(hash_rows(cells, read.n_people), return_inverse=True)[1].reshape(-1)
+
+
+def _cells(read: OneDatabase, table: str) -> list[Hashes]:
+    """Hash the cells of a table's columns, in the order of their names, without keys and what is dropped."""
+    data, left_out = read.sources[table].data, read.database.schema_of(table).drop
+    names = sorted(set(data.column_names) - set(left_out))
+    return hash_cells("split", data.select(names))
+
+
+def _joined(one: Indices, other: Indices) -> Indices:
+    """Return the groups (n,) of those who are together in one way or the other, or through others."""
+    n_one = int(one.max()) + 1
+    size = n_one + int(other.max()) + 1
+    links = coo_array((np.ones(len(one), dtype=np.int8), (one, n_one + other)), shape=(size, size))
+    joined = connected_components(links, directed=False)[1][one]
+    return np.unique(joined, return_inverse=True)[1].reshape(-1)
 
 
 def groups_of(keys: DatabaseKeys, pairs: Pairs) -> Indices:

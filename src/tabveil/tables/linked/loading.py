@@ -23,6 +23,7 @@ from tabveil.tables.linked.database_file import Database, read_database
 from tabveil.tables.linked.folders import others_in, tables_of
 from tabveil.tables.linked.keys import DatabaseKeys, Databases, LookupTableError, Pairs, read_keys
 from tabveil.tables.reading import LoadedTables, load_split
+from tabveil.tables.reading.declare import SchemaFile
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -155,9 +156,15 @@ class _ReadTable:
 
 
 def _read(
-    table: str, came: Databases, database: Database, *, missing: tuple[str, ...], drop_identifiers: bool
+    table: str,
+    came: Databases,
+    database: Database,
+    *,
+    missing: tuple[str, ...],
+    drop_identifiers: bool,
+    said: SchemaFile | None = None,
 ) -> _ReadTable:
-    said = database.schema_of(table)
+    said = said or database.schema_of(table)
     sources = {role: tables[table] for role, tables in came.items()}
     if set(sources["train"].data.column_names) <= set(said.drop):
         return _ReadTable(
@@ -178,6 +185,8 @@ def _read(
         )
     except (SchemaError, ParameterError) as error:
         raise type(error)(table, error) from None
+    if counts := database.ordering(table, loaded.split.schema):
+        return _read(table, came, database, missing=missing, drop_identifiers=drop_identifiers, said=counts)
     names = sorted(loaded.split.schema.names)
     split = loaded.split.select(names)
     return _ReadTable(

@@ -69,6 +69,8 @@ class OneDatabase:
         if set(self.sources[table].data.column_names) <= set(said.drop):
             return None
         try:
-            return load_table(self.sources[table], schema=said, missing=missing)
+            loaded = load_table(self.sources[table], schema=said, missing=missing)
+            counts = self.database.ordering(table, loaded.table.schema)
+            return load_table(self.sources[table], schema=counts, missing=missing) if counts else loaded
         except (SchemaError, ParameterError) as error:
             raise type(error)(table, error) from None

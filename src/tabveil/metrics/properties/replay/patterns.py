@@ -103,6 +103,7 @@ def name_part(name: str) -> NamePart | None:
 
 
 def _tokens(name: str) -> list[str]:
+    name = name.rpartition(": ")[2]  # of a linked table, which stands before
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
     return [token.lower() for token in re.split(r"[\W_\d]+", parted) if token]
 
