@@ -64,11 +64,12 @@ class Tables:
         """Return score cards."""
         return markdown.card_table(self.found(study), dataset, risk)
 
-    def correlations(self, study, dataset, risk):
-        """Return how alike those metrics answer that the papers have."""
+    def correlations(self, study, dataset, risk, after=""):
+        """Return how alike those metrics answer that the papers have; ``after`` follows their names."""
         wanted = (dataset, risk)
         found = next(item for item in self.found(study).correlations if (item.dataset, item.risk) == wanted)
-        places = [place for place, name in enumerate(found.metrics) if name in self.papers["leaky"]]
+        asked = {f"{name}{after}" for name in self.papers["leaky"]}
+        places = [place for place, name in enumerate(found.metrics) if name in asked]
         rows = [
             [markdown.code(found.metrics[row]), *(_correlation(found.values[row][place]) for place in places)]
             for row in places
@@ -79,17 +80,20 @@ class Tables:
         """Return which metrics to take."""
         return markdown.choices(self.found(study), dataset, risk)
 
-    def noises(self, study, dataset):
-        """Return what metrics say at one level of several risks, which stand side by side."""
+    def noises(self, study, dataset, write="seen", level=None):
+        """Return what metrics say of several risks at one level, side by side: theirs, or the one given."""
         found = self.found(study)
+        wanted = None if level is None else float(level)
         by_risk = {}
         for curve in found.curves:
-            alone = len(found.series(curve.risk).levels) == 1
-            if alone and curve.dataset == dataset and curve.figure is None:
-                by_risk.setdefault(curve.risk, {})[curve.metric] = markdown.seen(curve.points[0])
+            levels = found.series(curve.risk).levels
+            at = levels[0] if wanted is None and len(levels) == 1 else wanted
+            point = next((point for point in curve.points if point.level == at), None)
+            if point is not None and curve.dataset == dataset and curve.figure is None:
+                by_risk.setdefault(curve.risk, {})[curve.metric] = WRITERS[write](point)
         metrics = [item.label for item in found.plan.metrics]
         rows = [[markdown.code(m), *(cells.get(m, "") for cells in by_risk.values())] for m in metrics]
-        return markdown.table(["metric", *map(markdown.plain, by_risk)], rows)
+        return _without_gaps(markdown.table(["metric", *map(markdown.plain, by_risk)], rows))
 
     def figures(self, study, figure, *datasets):
         """Return one figure of the utility by risk model and dataset."""
@@ -287,7 +291,8 @@ def _ours(curve: object) -> Iterable[str]:
 def _faster(published, ours):
     if ours is None:
         return f"{published:g}", "", ""
-    return f"{published:g}", f"{ours:.2g}", f"{published / max(ours, 0.01):,.0f}"
+    times = published / max(ours, 0.01)
+    return f"{published:g}", f"{ours:.2g}", f"{times:,.0f}" if times >= 1 else f"{times:.1g}"
 
 
 def fill(page, tables):
