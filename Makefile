@@ -53,7 +53,7 @@ bench-pages: .venv/all.stamp
 	@$(BIN)/python benchmarks/pages.py
 
 # The papers' experiments: hours on two cores; what is done is kept. Some want a GPU, see experiments/README.md.
-STUDIES := $(filter-out papers,$(basename $(notdir $(wildcard experiments/*.yaml))))
+STUDIES := $(filter-out papers,$(patsubst experiments/%.yaml,%,$(wildcard experiments/*.yaml experiments/hybrid/*.yaml)))
 experiments: .venv/all.stamp
 	@for study in $(STUDIES); do echo "$$study"; $(BIN)/tabveil benchmark run experiments/$$study.yaml --store .bench/studies/$$study --with experiments/people.py || true; done
 	@$(BIN)/python experiments/pages.py .bench/studies
