@@ -48,11 +48,11 @@ class _ComparedRows:
     @classmethod
     def of(cls, table: Table, order: str | None, gaps: Floats | None) -> Self:
         columns = [column for column in table.schema.columns if column.name != order]
-        numbers = [_ranks(table.column(one.name)) for one in columns if isinstance(one, Numeric)]
+        numbers = [ranks(table.column(one.name)) for one in columns if isinstance(one, Numeric)]
         codes = [
             np.nan_to_num(table.column(one.name), nan=-1) for one in columns if not isinstance(one, Numeric)
         ]
-        times = [] if order is None or gaps is None else [_ranks(table.column(order)), _ranks(gaps)]
+        times = [] if order is None or gaps is None else [ranks(table.column(order)), ranks(gaps)]
         n = len(table)
         each = 1 / max(len(columns) + (1 if times else 0), 1)
         ways = {ROWS: [each, each, 0.0], GAPS: [each, 0.0, each], STRUCTURE: [0.0, 0.0, 1.0]}
@@ -67,7 +67,7 @@ class _ComparedRows:
         )
 
 
-def _ranks(cells: Floats) -> Floats:
+def ranks(cells: Floats) -> Floats:
     """Return the share of cells below each, those equal to it half; :data:`MISSING` where there is none."""
     there = ~np.isnan(cells)
     held = np.sort(cells[there])
@@ -111,7 +111,7 @@ class ComparedPeople:
             rows[name] = _ComparedRows.of(linked.table.take(linked.rows), order, gaps)
             starts[name] = linked.starts
         counts = {
-            name: _ranks(each.sizes.astype(np.float64)).astype(np.float32)
+            name: ranks(each.sizes.astype(np.float64)).astype(np.float32)
             for name, each in people.linked.items()
         }
         return cls(n_people=len(people), rows=rows, starts=starts, counts=counts)
@@ -128,13 +128,13 @@ class ComparedPeople:
     def distances(self, asked: Indices, people: Indices) -> Iterator[tuple[Indices, dict[Part, Singles]]]:
         """Compare some people with others: whom, and how far apart in each part, (block, people) each."""
         at_once = max(_AT_ONCE // max(len(people) * 3 * max(len(self.rows), 1), 1), 1)
-        placed = {name: _places(starts, people) for name, starts in self.starts.items()}
+        placed = {name: places_of(starts, people) for name, starts in self.starts.items()}
         for first in range(0, len(asked), at_once):
             workers.tell("comparing people", first / len(asked))
             block = asked[first : first + at_once]
             found: dict[Part, Singles] = {}
             for name, each in self.rows.items():
-                own, starts = _places(self.starts[name], block)
+                own, starts = places_of(self.starts[name], block)
                 others, starts_of_others = placed[name]
                 by_way = np.empty((len(each.ways), len(block), len(people)), dtype=np.float32)
                 compare_sets(
@@ -157,7 +157,7 @@ class ComparedPeople:
             yield block, found
 
 
-def _places(starts: Indices, people: Indices) -> tuple[Indices, Indices]:
+def places_of(starts: Indices, people: Indices) -> tuple[Indices, Indices]:
     """Return where the rows of these people stand, and where each person's begin among them."""
     sizes = np.diff(starts)[people]
     begins = np.concatenate([[0], np.cumsum(sizes)])

@@ -12,7 +12,8 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Numeric, Schema, Table
 from tabveil.errors import NothingToAsk
 from tabveil.metrics.attacks import MembershipViews, membership_views
-from tabveil.metrics.attacks.membership_views import relatives
+from tabveil.metrics.attacks.membership_views import AGREEING, relatives
+from tabveil.synthesis.risks import NoisyPeople
 from tabveil.tables.linked.summaries import people_tables
 
 SEEN = 0.003
@@ -124,3 +125,19 @@ def test_who_shares_linked_rows_is_family_unless_everybody_does():
     assert relatives(people([0, 1, 2, 3], [0, 1, 0, 2], 5)).tolist() == [0, 1, 0, 3, 4]
     many = list(range(30))
     assert relatives(people(many, [0] * 30, 30)).tolist() == many
+
+
+def test_what_agrees_is_a_view_of_its_own_and_sees_people_behind_noise():
+    clean = databases(200)
+    planted = NoisyPeople()(clean.train, clean.synthetic, 0.2, rng=stream(1, "noise"))
+    found = ask(replace(clean, synthetic=planted))
+    assert found.details["views"][-1] == AGREEING
+    assert found.p_value < SEEN
+    assert area(found, AGREEING) > 0.55
+    assert found.configuration(f"{AGREEING}, 2·AUC − 1").attack.value > 0.55
+
+
+def test_somebody_who_is_alone_has_no_others_to_be_compared_with():
+    split = databases(30)
+    one = replace(split, train=split.train.take(np.arange(1)), control=split.control.take(np.arange(1)))
+    assert np.isfinite(area(ask(one), AGREEING))

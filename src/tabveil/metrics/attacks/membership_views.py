@@ -14,6 +14,7 @@ from tabveil.core.linked import LinkedTables, people_behind
 from tabveil.core.result import Cost, Result, Threat
 from tabveil.core.table import Floats, Indices, Split
 from tabveil.engines.set_distance import ComparedPeople, PeopleView, views
+from tabveil.engines.set_odds import WeighedPeople
 from tabveil.errors import NothingToAsk
 from tabveil.metrics.attacks.guessing import draw_attacked
 from tabveil.metrics.attacks.roc import DealtAttack, pool
@@ -37,15 +38,24 @@ LARGEST_FAMILY = 20
 FARTHEST = 1.0
 """How far people can be from each other."""
 
+AGREEING = "all that agrees"
+"""The view that weighs what agrees by how rare it is, in the place of a distance."""
+
+NOTHING_AGREES = -1e6
+"""Less than people can have in common, in logarithms."""
+
+ODDS_DECIMALS = 3
+"""Of logarithms in single precision: what differs less is a rounding error."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipViews(DealtAttack):
     """Is a released person nearer to a person than others are, by their own row or by their linked rows?
 
     A person of linked tables is seen in several views: their own row; the set of their linked rows; both; the
-    linked rows by the time since the one before, which stays when dates are shifted; and how many rows there
-    are, with these times alone. In each the attacker suspects those to whom the release comes nearer than
-    other real people come.
+    linked rows by the time since the one before, which stays when dates are shifted; how many rows there are,
+    with these times alone; and all that agrees, by how rare it is. In each the attacker suspects those to
+    whom the release comes nearer than other real people come.
 
     Parameters
     ----------
@@ -57,7 +67,14 @@ class MembershipViews(DealtAttack):
     as far apart as a row of one is from the nearest row of the other, on average over the rows, and over both
     directions. The score in a view is the logarithm of the distance to the nearest other real person, less
     that of the distance to the nearest released person; in the first two views the plain distance competes,
-    too. The other people are all who are attacked, training and control people alike, but those who share a
+    too. In the last view, in the place of a distance, stands how much likelier all that two people have in
+    common is for a copy than by chance, in logarithms (Fellegi and Sunter 1969). A category that agrees
+    weighs the more, the rarer its label is among all people looked at, and a number, the fewer others are as
+    near. How far noise moved the numbers of a copy is not known, so each order of magnitude is as likely; of
+    its cells 5 % count as replaced. Where rows have an order, the first is compared with the first, the
+    second with the second. The odds themselves compete, too.
+
+    The other people are all who are attacked, training and control people alike, but those who share a
     linked row with the person: an attacker would need a sample of about that size.
 
     Nobody's score depends on who was trained on, so dealing these labels anew is an exact test. The attacker
@@ -72,6 +89,8 @@ class MembershipViews(DealtAttack):
 
     References
     ----------
+    - Fellegi, I. P. and Sunter, A. B. (1969). A Theory for Record Linkage. Journal of the American
+      Statistical Association 64.
     - Westfall, P. H. and Young, S. S. (1993). Resampling-Based Multiple Testing. Wiley.
     """
 
@@ -92,7 +111,8 @@ class MembershipViews(DealtAttack):
         n = sum(map(len, attacked))
         people = ComparedPeople.of(everybody)
         looked = views(people, everybody.linkage.person)
-        near = _nearest(people, looked, relatives(everybody)[:n])
+        family = relatives(everybody)[:n]
+        near = _nearest(people, looked, family)
         suspicion: dict[str, tuple[Floats, Floats | None]] = {}
         for view in looked:
             release, others = near[view.name]
@@ -100,10 +120,17 @@ class MembershipViews(DealtAttack):
             suspicion[f"{view.name}, calibrated"] = calibrated, None
             if len(suspicion) < 2 * BY_DISTANCE:
                 suspicion[view.name] = -release, others
+        weighed = WeighedPeople.of(everybody)
+        names = [view.name for view in looked]
+        if weighed.tables:
+            release, others = _likest(weighed, family, len(everybody))
+            suspicion[f"{AGREEING}, calibrated"] = release - others, None
+            suspicion[AGREEING] = release, None
+            names.append(AGREEING)
         found = self.conclude(attacked, suspicion, rng=rng)
         label = "" if found.leading is None else found.leading.label
-        leading = max((view.name for view in looked if label.startswith(view.name)), key=len, default=None)
-        details: dict[str, Any] = {"leading_view": leading, "views": [view.name for view in looked]}
+        leading = max((name for name in names if label.startswith(name)), key=len, default=None)
+        details: dict[str, Any] = {"leading_view": leading, "views": names}
         details["attacked"] = [len(side) for side in attacked]
         part = n < len(split.train) + len(split.control) and self.n_attacks is None
         notes = (
@@ -123,7 +150,8 @@ class MembershipViews(DealtAttack):
         """
         if self.n_attacks is not None:
             return self.n_attacks
-        released, pairs = len(split.synthetic), MOST_COMPARED / ComparedPeople.cost(linked, 1, 1)
+        each = ComparedPeople.cost(linked, 1, 1) + WeighedPeople.cost(linked)
+        released, pairs = len(split.synthetic), MOST_COMPARED / each
         most = (math.sqrt(released**2 + 4 * pairs) - released) / 2
         if len(split.train) + len(split.control) <= most:
             return None
@@ -165,3 +193,14 @@ def _nearest(
             release[block] = distances[:, n:].min(axis=1)
             others[block] = np.where(alike, FARTHEST, distances[:, :n]).min(axis=1)
     return near
+
+
+def _likest(people: WeighedPeople, family: Indices, n_people: int) -> tuple[Floats, Floats]:
+    """Return how much the likest of the release, and of other real people, has in common with each, (n,)."""
+    n = len(family)
+    release, others = np.empty(n), np.empty(n)
+    for block, found in people.odds(np.arange(n), np.arange(n_people)):
+        alike = family[block][:, None] == family[None, :]
+        release[block] = found[:, n:].max(axis=1)
+        others[block] = np.where(alike, NOTHING_AGREES, found[:, :n]).max(axis=1)
+    return np.round(release, ODDS_DECIMALS), np.round(others, ODDS_DECIMALS)
