@@ -133,5 +133,22 @@ def test_each_extra_works_by_itself(built, core, tmp_path, extra):
     assert not brought & others
 
 
+@pytest.mark.slow
+def test_the_commands_of_the_image_install_what_runs_without_a_network(tmp_path):
+    """What the Dockerfile copies is enough for what it runs; its result audits with no network at all."""
+    build = (ROOT / "Dockerfile").read_text(encoding="utf-8").split("FROM ")[1].replace("\\\n", " ")
+    source, place = tmp_path / "source", tmp_path / "tabveil"
+    source.mkdir()
+    for copied in re.findall(r"^COPY (.+)$", build, re.MULTILINE):
+        *given, _ = copied.split()
+        for name in given:
+            ran("cp", "-r", ROOT / name, source)
+    (command,) = re.findall(r"^RUN (.+)$", build, re.MULTILINE)
+    ran("bash", "-euc", command.replace("/opt/tabveil", str(place)), cwd=source, env=without_path())
+    alone = ("unshare", "--map-root-user", "--net", place / "bin" / "python", "-c", USED)
+    told = ran(*alone, cwd=tmp_path, env={**without_path(), "NUMBA_CACHE_DIR": str(tmp_path / "numba")})
+    assert told.startswith("above threshold True")
+
+
 def without_path():
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
