@@ -179,6 +179,22 @@ def test_reasons_come_in_the_order_of_their_weight():
     assert told.index("its size is unclear") < told.index("No leak is seen elsewhere") < told.index("not run")
 
 
+def test_no_leak_is_not_said_where_one_is_seen_that_is_accepted():
+    small = attack("singling_out", 0.01, 0.02, 0.03)
+    few = attack("linkability", -0.1, 0.0, 0.1)
+    unclear = attack("inference", 0.01, 0.02, 0.08)
+    found = judged(clean(singling_out=small, linkability=few))
+    assert found.state == "inconclusive"
+    said = "singling_out saw a leak smaller than accepted. No other leak is seen, but there are too few rows"
+    assert said in found.sentence
+    both = judged(clean(singling_out=small, linkability=few, inference=unclear)).sentence
+    assert both.index("its size is unclear") < both.casefold().index("singling_out saw a leak smaller")
+    assert "No other leak is seen" in both
+    alone = judged(clean(singling_out=small, inference=unclear)).sentence
+    assert "singling_out saw a leak smaller than accepted." in alone.casefold()
+    assert "no leak is seen" not in alone.casefold()
+
+
 def test_a_leak_is_seen_only_where_something_can_be_seen():
     leaking = attack("inference", 0.01, 0.02, 0.03)
     assert judged(clean(inference=leaking)).leak_seen("inference")

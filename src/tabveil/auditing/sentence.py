@@ -20,6 +20,7 @@ from tabveil.auditing.verdict import (
     NOT_TESTED,
     SIZE_UNCLEAR,
     TOO_FEW,
+    WITHIN,
     CopiesVerdict,
     RiskVerdict,
     TraceVerdict,
@@ -155,10 +156,13 @@ def _inconclusive(
         parts += [f"{SIZE_UNCLEAR}.", *map(clause, unclear), _needed(unclear, n_train, counted)]
     if copied is not None and copied.reason == SIZE_UNCLEAR:
         parts += [*([] if parts else [f"{SIZE_UNCLEAR}."]), _copies_clause(copied, a_row)]
+    small = [f"{joined(seen)} saw a leak smaller than accepted."] if (seen := _seen_within(verdict)) else []
     if few := by_reason.pop(TOO_FEW, []):
-        elsewhere = " elsewhere" if parts else ""
-        parts.append(f"no leak is seen{elsewhere}, but there are too few {counted} to tell.")
+        none = "no other leak is seen" if small else "no leak is seen" + " elsewhere" * bool(parts)
+        parts += [*small, f"{none}, but there are too few {counted} to tell."]
         parts += [*map(clause, few), _needed(few, n_train, counted)]
+    elif parts:
+        parts += small
     measured = bool(parts)
     for risk in by_reason.pop(COULD_NOT_SEE, []):
         parts.append(f"{risk.risk} {COULD_NOT_SEE}: {_blind(risk)}.")
@@ -236,14 +240,21 @@ def _within(verdict: Verdict, policy: Policy, positive: Sequence[PositiveControl
     ]
     if positive:
         parts.append("The attacks saw training people who were planted into this release to try them.")
-    if seen := [*_seen(verdict.risks), *(item.found.title for item in verdict.traces if item.leak_seen)]:
+    if seen := _seen_within(verdict):
         parts.append(f"A leak was seen all the same, smaller than accepted: {joined(seen)}.")
     parts.append(f"This covers the attacks listed here and no others; {CONTROLLER}.")
     return " ".join(parts)
 
 
-def _seen(risks: Sequence[RiskVerdict]) -> list[str]:
-    return [judged.title or judged.metric for item in risks for judged in item.metrics if judged.leak_seen]
+def _seen_within(verdict: Verdict) -> list[str]:
+    """Name the attacks and traces that see a leak, of which no more than accepted is exposed."""
+    attacks = [
+        item.title or item.metric
+        for risk in verdict.risks
+        for item in risk.metrics
+        if item.leak_seen and item.state == WITHIN
+    ]
+    return attacks + [item.found.title for item in verdict.traces if item.leak_seen and item.state == WITHIN]
 
 
 def _copied(judged: CopiesVerdict, a_row: tuple[str, str], *, by_chance: bool) -> str:

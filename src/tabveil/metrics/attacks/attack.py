@@ -231,7 +231,10 @@ class SecretAttack(Attack):
         if self.secrets is not None:
             check.known_names(self.name, "column", self.secrets, split.schema.names)
             chosen = tuple(sorted(set(self.secrets)))
-            return chosen, f"Tried as {self.word}: {', '.join(chosen)}, as asked.{self._of_others(split)}"
+            return (
+                chosen,
+                f"Tried as {self.word}: {listed(chosen, len(chosen))}, as asked.{self._of_others(split)}",
+            )
         suitable = self._suitable(split)
         room = _rooms(split.synthetic, suitable)
 
@@ -253,7 +256,7 @@ class SecretAttack(Attack):
                 f", chosen among {len(suitable)} suitable columns (an outcome, if one looks so; then labels "
                 "before numbers, those first that are hardest to guess from any one other column)"
             )
-        return chosen, f"Tried as {self.word}: {', '.join(chosen)}{how}.{self._of_others(split)}"
+        return chosen, f"Tried as {self.word}: {listed(chosen, len(chosen))}{how}.{self._of_others(split)}"
 
     def _of_others(self, split: Split) -> str:
         return f" {OF_OTHERS}" if split.train.linked is not None and self.known is None else ""
