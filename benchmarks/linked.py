@@ -23,7 +23,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr
 
-from tabveil.auditing.overview import ROLES, pairs_of_tables
+from tabveil.auditing.overview import pairs_of_tables
 from tabveil.core.estimate import chance_of_difference
 from tabveil.core.linked import LinkedSplit, LinkedTables
 from tabveil.core.rng import stream
@@ -37,6 +37,7 @@ from tabveil.metrics.linked_traces import runs, sets
 from tabveil.synthesis.risks import LeakyPeople, Noisy, NoisyPeople
 from tabveil.tables.linked import load_database
 from tabveil.tables.linked.summaries import databases_of, people_tables
+from tabveil.tables.reading.sources import ROLES
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 PAGE = Path(__file__).parent / "linked.md"

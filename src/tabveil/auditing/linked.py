@@ -3,7 +3,6 @@
 import hashlib
 from dataclasses import replace
 
-from tabveil.auditing.overview import ROLES
 from tabveil.auditing.request import AuditRequest
 from tabveil.core.linked import LinkedSplit
 from tabveil.core.result import DroppedColumn, Input
@@ -14,6 +13,7 @@ from tabveil.tables.linked import LoadedDatabase, load_database
 from tabveil.tables.linked.summaries import people_tables
 from tabveil.tables.linked.told_of_people import words_of_people
 from tabveil.tables.reading import LoadedTables, people_layout
+from tabveil.tables.reading.sources import ROLES
 
 ROWS_ARE_PEOPLE = (
     "A row of this report is a person with all that belongs to them: their own columns and the sets of their "

@@ -11,8 +11,8 @@ from tabveil.core.result import Role
 from tabveil.core.storage.plain import Number, PlainData
 from tabveil.core.table import Indices, Split, Table
 from tabveil.tables.linked.summaries import databases_of
+from tabveil.tables.reading.sources import ROLES
 
-ROLES: tuple[Role, ...] = ("train", "control", "synthetic")
 QUANTILES = (0.1, 0.5, 0.9)
 """What is told of the numbers of rows that people have."""
 

@@ -13,8 +13,7 @@ import numpy as np
 from tabveil.core.linked import LinkedSplit, LinkedTables
 from tabveil.core.table import Categorical, Schema, Split, Table
 from tabveil.tables.reading import LoadedTables
-
-ROLES = ("train", "control", "synthetic")
+from tabveil.tables.reading.sources import ROLES
 
 
 def words_of_people(people: LinkedSplit, tables: Mapping[str, LoadedTables]) -> Split | None:
@@ -25,7 +24,7 @@ def words_of_people(people: LinkedSplit, tables: Mapping[str, LoadedTables]) -> 
     """
     person = people.linkage.person
     written = {
-        name: (each.written, [column for column in each.written.schema.columns if _has_words(column)])
+        name: (each.written, [one for one in each.written.schema.columns if isinstance(one, Categorical)])
         for name, each in tables.items()
         if each.written is not None
     }
@@ -46,10 +45,6 @@ def words_of_people(people: LinkedSplit, tables: Mapping[str, LoadedTables]) -> 
         }
         stacked[role] = _stacked(getattr(people, role), parts, schema)
     return Split(**{**stacked, "synthetic": replace(stacked["synthetic"], people=None)})
-
-
-def _has_words(column: object) -> bool:
-    return isinstance(column, Categorical)
 
 
 def _stacked(people: LinkedTables, parts: Mapping[str, Table], schema: Schema) -> Table:

@@ -37,9 +37,7 @@ class LoadedTables:
     inputs: dict[str, Input]
     dropped: tuple[DroppedColumn, ...] = ()
     written: Split | None = None  # the words of labels, texts and identifiers, for metrics that read them
-    words: Split | None = (
-        None  # these of all tables, a row for each row of a person, where several have words
-    )
+    words: Split | None = None  # these of all linked tables, a row for each row of a person
     identifiers: Split | None = None  # what names people in train and in the release, compared or not
     hardly_shared: tuple[str, ...] = ()  # of the columns compared, those of identifiers and of free text
     given: Split  # as the files have it
